@@ -1,0 +1,54 @@
+.DEFAULT_GOAL := help
+
+GO    ?= $(or $(shell command -v go 2>/dev/null),/usr/local/go/bin/go)
+TOOLS := $(CURDIR)/.tools
+
+# The BIRD daemons that the tests talk to. Whoever names other ones needs no packages.
+own_bird := $(filter environment command,$(origin BIRDCONFD_TEST_BIRD))
+export BIRDCONFD_TEST_BIRD  ?= $(TOOLS)/bird1/usr/sbin/bird
+export BIRDCONFD_TEST_BIRD6 ?= $(TOOLS)/bird1/usr/sbin/bird6
+export BIRDCONFD_TEST_BIRD2 ?= $(TOOLS)/bird2/usr/sbin/bird
+
+.PHONY: help
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-10s %s\n", $$1, $$2 }'
+
+.PHONY: tools
+tools: ## put BIRD 1.6 and BIRD 2 into .tools, out of the distribution's packages
+	@test/fetch-bird.sh '$(TOOLS)'
+
+.PHONY: build
+build: ## build bin/birdconfd
+	$(GO) build -trimpath -o bin/birdconfd ./cmd/birdconfd
+
+.PHONY: demo
+demo: tools build ## render a sample node's configuration and let BIRD 1.6 check it
+	PATH="$(TOOLS)/bird1/usr/sbin:$$PATH" bin/birdconfd render --sample
+
+.PHONY: test
+test: $(if $(own_bird),,tools) ## run all tests with the race detector, against the real BIRD daemons
+	@race=-race; \
+	if ! command -v gcc >/dev/null; then \
+		echo 'make test: the race detector needs gcc, which is not installed' >&2; \
+		[ "$$CI" != true ] || exit 1; \
+		echo 'make test: going on without the race detector' >&2; \
+		race=; \
+	fi; \
+	set -x; $(GO) test $$race ./...
+
+.PHONY: lint
+lint: ## check formatting, go vet, staticcheck
+	@bad=$$("$$($(GO) env GOROOT)/bin/gofmt" -l $$($(GO) list -f '{{.Dir}}' ./...)); \
+	if [ -n "$$bad" ]; then echo "not formatted with gofmt:" >&2; echo "$$bad" >&2; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+.PHONY: bench
+bench: ## run the benchmarks
+	@dirs=$$(grep -rl --include='*_test.go' '^func Benchmark' ./cmd ./pkg ./test | xargs -r -n1 dirname | sort -u); \
+	if [ -z "$$dirs" ]; then echo 'no benchmarks yet'; exit 0; fi; \
+	set -x; $(GO) test -run '^$$' -bench . -benchmem $$dirs
+
+.PHONY: clean
+clean: ## remove what the other targets made
+	rm -rf bin .tools
