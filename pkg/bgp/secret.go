@@ -1,0 +1,35 @@
+package bgp
+
+import "log/slog"
+
+// Secret is a password that does not print itself: formatting, logging and
+// marshalling give a placeholder, and only Reveal gives the value.
+type Secret struct{ value string }
+
+const concealed = "(secret)"
+
+// NewSecret wraps a value.
+func NewSecret(value string) Secret { return Secret{value} }
+
+// IsSet reports whether there is a value.
+func (s Secret) IsSet() bool { return s.value != "" }
+
+// Reveal returns the value.
+func (s Secret) Reveal() string { return s.value }
+
+// String returns a placeholder.
+func (s Secret) String() string {
+	if !s.IsSet() {
+		return ""
+	}
+	return concealed
+}
+
+// GoString returns a placeholder.
+func (s Secret) GoString() string { return s.String() }
+
+// MarshalText returns a placeholder.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// LogValue returns a placeholder.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
