@@ -1,0 +1,233 @@
+// Package lab runs rendered configurations in real BIRD daemons, each node in a network
+// namespace of its own.
+package lab
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/birdconfd/birdconfd/pkg/bgp"
+	"github.com/birdconfd/birdconfd/pkg/bird/birdtest"
+	"github.com/birdconfd/birdconfd/pkg/calico"
+	"github.com/birdconfd/birdconfd/pkg/render"
+)
+
+//go:embed cluster.yaml
+var clusterYAML []byte
+
+//go:embed tor.conf
+var torConf []byte
+
+// patience is how long anything may take that should happen within seconds.
+const patience = 60 * time.Second
+
+// TestSessionsAndRoutes runs two nodes and a switch until all sessions are up, and looks
+// at what each of them then has.
+func TestSessionsAndRoutes(t *testing.T) {
+	l := newLab(t)
+	bird, bird6 := birdtest.Bird(t), birdtest.Bird6(t)
+	for i, node := range []string{"alpha", "bravo"} {
+		l.host(node, fmt.Sprintf("192.0.2.%d/24", 11+i), fmt.Sprintf("2001:db8::%d/64", 11+i))
+		renderNode(t, l, node)
+		l.daemon(node, "bird", bird, "bird.cfg")
+		l.daemon(node, "bird6", bird6, "bird6.cfg")
+	}
+	l.host("tor", "192.0.2.1/24", "2001:db8::1/64")
+	if err := os.WriteFile(filepath.Join(l.dir("tor"), "bird.cfg"), torConf, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.daemon("tor", "bird", bird, "bird.cfg")
+
+	established := regexp.MustCompile(`(?m)^.*BGP .* up .* Established`)
+	for _, d := range []struct {
+		host, daemon string
+		sessions     int
+	}{{"alpha", "bird", 2}, {"alpha", "bird6", 1}, {"bravo", "bird", 1}, {"bravo", "bird6", 1}, {"tor", "bird", 1}} {
+		l.until(d.host, d.daemon, "show protocols", func(reply string) bool {
+			return len(established.FindAllString(reply, -1)) == d.sessions
+		})
+	}
+
+	has := func(text string) func(string) bool {
+		return func(reply string) bool { return strings.Contains(reply, text) }
+	}
+	// Blocks and service ranges travel in the mesh, with their communities.
+	l.until("alpha", "bird", "show route protocol Mesh_192_0_2_12 all", has("198.51.100.32/28"))
+	l.until("alpha", "bird", "show route 198.51.100.32/28 all protocol Mesh_192_0_2_12", has("BGP.community: (64512,100)"))
+	l.until("alpha", "bird6", "show route protocol Mesh_2001_db8__12", has("2001:db8:100::40/122"))
+	// The switch gets the node's own, its service range and, through the filter, the
+	// single address with its community and the AS numbers prepended to our own.
+	l.until("tor", "bird", "show route protocol alpha", has("198.51.100.16/28"))
+	l.until("tor", "bird", "show route protocol alpha", has("203.0.113.0/28"))
+	l.until("tor", "bird", "show route 203.0.113.77/32 all", has("BGP.as_path: 64512 64513 64512"))
+	l.until("tor", "bird", "show route 203.0.113.77/32 all", has("(64512,7)"))
+	// The import filter takes the default route and nothing else.
+	l.until("alpha", "bird", "show route protocol Node_192_0_2_1", has("0.0.0.0/0"))
+	if reply := l.ask("alpha", "bird", "show route protocol Node_192_0_2_1"); strings.Contains(reply, "10.0.0.0/8") {
+		t.Errorf("the import filter lets 10.0.0.0/8 in:\n%s", reply)
+	}
+	// The kernel has the other node's block but no blackhole for service addresses.
+	l.untilTrue("the other node's block in the kernel", func() bool {
+		return strings.Contains(l.ip("alpha", "route", "show"), "198.51.100.32/28 via 192.0.2.12")
+	})
+	if routes := l.ip("alpha", "route", "show"); strings.Contains(routes, "203.0.113.") {
+		t.Errorf("service addresses are in the kernel:\n%s", routes)
+	}
+	l.noErrors()
+}
+
+func renderNode(t *testing.T, l *lab, node string) {
+	t.Helper()
+	objects, problems := calico.Decode("cluster.yaml", clusterYAML)
+	cluster, more := calico.NewCluster(objects, nil)
+	problems = append(problems, more...)
+	views, more := bgp.Compute(cluster, node, bgp.Options{})
+	for _, p := range append(problems, more...) {
+		t.Errorf("problem: %v", p)
+	}
+	base, err := render.Builtin("bird1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, more := render.Load(base)
+	if len(more) > 0 {
+		t.Fatal(more)
+	}
+	for _, target := range set.Targets {
+		files, more := set.Render(target, views.Of(target.Family))
+		if len(more) > 0 {
+			t.Fatal(more)
+		}
+		for _, f := range files {
+			if err := os.WriteFile(filepath.Join(l.dir(node), f.Name), f.Data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// lab is a switch, a namespace per host, and the daemons that run in them.
+type lab struct {
+	t      *testing.T
+	prefix string
+	root   string
+	logs   map[string]*os.File
+}
+
+func newLab(t *testing.T) *lab {
+	t.Helper()
+	if os.Getuid() != 0 {
+		skip(t, "network namespaces need root")
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		skip(t, "network namespaces need iproute2")
+	}
+	l := &lab{t: t, prefix: fmt.Sprintf("bcd%d", os.Getpid()), root: t.TempDir(), logs: map[string]*os.File{}}
+	l.netns("switch")
+	l.ip("switch", "link", "add", "br0", "type", "bridge")
+	l.ip("switch", "link", "set", "br0", "up")
+	return l
+}
+
+func skip(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal("in CI: " + why)
+	}
+	t.Skip(why)
+}
+
+func (l *lab) name(host string) string { return l.prefix + host }
+
+// dir is a host's directory of files.
+func (l *lab) dir(host string) string { return filepath.Join(l.root, host) }
+
+func (l *lab) run(name string, args ...string) string {
+	l.t.Helper()
+	out, err := exec.Command(name, args...).CombinedOutput()
+	if err != nil {
+		l.t.Fatalf("%s %s: %v: %s", name, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+func (l *lab) ip(host string, args ...string) string {
+	l.t.Helper()
+	return l.run("ip", append([]string{"-n", l.name(host)}, args...)...)
+}
+
+func (l *lab) netns(host string) {
+	l.t.Helper()
+	l.run("ip", "netns", "add", l.name(host))
+	l.t.Cleanup(func() { l.run("ip", "netns", "delete", l.name(host)) })
+}
+
+// host makes a namespace with an interface on the switch.
+func (l *lab) host(host string, addresses ...string) {
+	l.t.Helper()
+	l.netns(host)
+	if err := os.MkdirAll(l.dir(host), 0o700); err != nil {
+		l.t.Fatal(err)
+	}
+	l.ip("switch", "link", "add", host, "type", "veth", "peer", "name", "eth0", "netns", l.name(host))
+	l.ip("switch", "link", "set", host, "master", "br0", "up")
+	l.ip(host, "link", "set", "lo", "up")
+	l.ip(host, "link", "set", "eth0", "up")
+	for _, a := range addresses {
+		args := []string{"address", "add", a, "dev", "eth0"}
+		if strings.Contains(a, ":") {
+			args = append(args, "nodad")
+		}
+		l.ip(host, args...)
+	}
+}
+
+// daemon starts a BIRD in a host, in the foreground, and ends it with the test.
+func (l *lab) daemon(host, name, binary, config string) {
+	l.t.Helper()
+	log, err := os.Create(filepath.Join(l.dir(host), name+".log"))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, "ip", "netns", "exec", l.name(host), binary, "-d",
+		"-s", l.socket(host, name), "-c", filepath.Join(l.dir(host), config))
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		l.t.Fatal(err)
+	}
+	l.logs[host+" "+name] = log
+	l.t.Cleanup(func() {
+		cancel()
+		_ = cmd.Wait() // it was killed
+		_ = log.Close()
+	})
+}
+
+// noErrors looks through what the daemons logged.
+func (l *lab) noErrors() {
+	l.t.Helper()
+	for name, f := range l.logs {
+		data, err := os.ReadFile(f.Name())
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		for line := range strings.Lines(string(data)) {
+			// Sessions that are not up yet, and the peer's refusal while both ends connect,
+			// are no errors of the configuration.
+			if bad.MatchString(line) && !strings.Contains(line, "<RMT>") {
+				l.t.Errorf("%s: %s", name, line)
+			}
+		}
+	}
+}
+
+var bad = regexp.MustCompile(`<(ERR|FATAL|BUG|WARN)>|[Rr]untime|[Ff]ilters?,? .*error`)
