@@ -1,0 +1,42 @@
+package file
+
+import (
+	"errors"
+	"io/fs"
+
+	"github.com/birdconfd/birdconfd/pkg/calico"
+)
+
+// maxStatusSize is how much is read of one endpoint-status file.
+const maxStatusSize = 1 << 20
+
+// LoadEndpointStatus reads the endpoint-status files of a directory. A directory that
+// does not exist is as good as an empty one: the agent makes it when it has something to
+// say. What is hidden or in directories below does not count.
+func LoadEndpointStatus(dir string) ([]calico.WorkloadEndpoint, []calico.Problem) {
+	paths, err := list(dir, func(string) bool { return true })
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, []calico.Problem{unreadable(dir, err)}
+	}
+	var endpoints []calico.WorkloadEndpoint
+	var problems []calico.Problem
+	for _, path := range paths {
+		data, err := readAll(openFile(path), maxStatusSize)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // gone since the directory was listed
+		}
+		if err != nil {
+			problems = append(problems, unreadable(path, err))
+			continue
+		}
+		w, found := calico.DecodeEndpointStatus(path, data)
+		if w != nil {
+			endpoints = append(endpoints, *w)
+		}
+		problems = append(problems, found...)
+	}
+	return endpoints, problems
+}
