@@ -91,13 +91,12 @@ func (v value) nameOrEmpty() string {
 	return v.name()
 }
 
-// filterNames reads a list of BGPFilters.
+// filterNames reads a list of BGPFilters. A bad entry becomes "", so that the others keep
+// their places.
 func (v value) filterNames() []string {
 	var out []string
 	for _, e := range v.entries() {
-		if s := e.or("the entry is left out, and the peer does without this filter").name(); s != "" {
-			out = append(out, s)
-		}
+		out = append(out, e.or("the peer does without this filter, so routes it would have rejected are not").name())
 	}
 	return out
 }

@@ -134,7 +134,7 @@ type BGPPeer struct {
 	NumAllowedLocalASNumbers uint32
 	TTLSecurity              uint8 // hops, 0 = off
 	ReachableBy              netip.Addr
-	Filters                  []string // BGPFilter names in order
+	Filters                  []string // BGPFilter names in order, "" for one that could not be read
 	// ReversePeeringManual is reversePeering: Manual.
 	ReversePeeringManual bool
 }

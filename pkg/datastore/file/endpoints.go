@@ -11,12 +11,14 @@ import (
 const maxStatusSize = 1 << 20
 
 // LoadEndpointStatus reads the endpoint-status files of a directory. A directory that
-// does not exist is as good as an empty one: the agent makes it when it has something to
-// say. What is hidden or in directories below does not count.
+// does not exist is as good as an empty one, since the agent makes it when it has
+// something to say, but it may also be a slip, hence the warning. What is hidden or in
+// directories below does not count.
 func LoadEndpointStatus(dir string) ([]calico.WorkloadEndpoint, []calico.Problem) {
 	paths, err := list(dir, func(string) bool { return true })
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, []calico.Problem{{Severity: calico.Warning, Rule: calico.RuleEndpointStatus,
+			Position: calico.Position{File: dir}, Message: "there is no such directory, so no workload is a peer"}}
 	}
 	if err != nil {
 		return nil, []calico.Problem{unreadable(dir, err)}

@@ -207,8 +207,10 @@ func TestLoadEndpointStatus(t *testing.T) {
 		t.Error(diff)
 	}
 	t.Run("a directory that is not there", func(t *testing.T) {
-		if endpoints, problems := LoadEndpointStatus(filepath.Join(dir, "gone")); endpoints != nil || problems != nil {
-			t.Error(endpoints, problems)
+		endpoints, problems := LoadEndpointStatus(filepath.Join(dir, "gone"))
+		want := []string{"DIR/gone: warning: there is no such directory, so no workload is a peer [endpoint-status]"}
+		if diff := cmp.Diff(want, report(dir, problems)); diff != "" || endpoints != nil {
+			t.Error(diff, endpoints)
 		}
 	})
 	t.Run("a directory that is a file", func(t *testing.T) {
