@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 
 	"github.com/birdconfd/birdconfd/pkg/calico"
@@ -60,7 +59,7 @@ func Compute(c *calico.Cluster, node string, o Options) (Views, []calico.Problem
 		}
 	}
 	calico.SortProblems(k.problems)
-	return v, slices.Compact(k.problems)
+	return v, k.problems
 }
 
 func unknownNode(c *calico.Cluster, node string) calico.Problem {
@@ -103,6 +102,7 @@ type calculation struct {
 	ports     map[string]uint16
 	passwords map[*calico.BGPPeer]password
 	problems  []calico.Problem
+	reported  map[calico.Problem]bool
 }
 
 func newCalculation(c *calico.Cluster, me *calico.Node, o Options) *calculation {
@@ -112,6 +112,7 @@ func newCalculation(c *calico.Cluster, me *calico.Node, o Options) *calculation 
 		byAddress: make(map[netip.Addr][]*calico.Node, len(c.Nodes)),
 		ports:     map[string]uint16{},
 		passwords: map[*calico.BGPPeer]password{},
+		reported:  map[calico.Problem]bool{},
 	}
 	k.globalAS = cmp.Or(k.config.ASNumber, DefaultASNumber)
 	k.o.SecretNamespace = cmp.Or(o.SecretNamespace, "kube-system")
@@ -131,7 +132,14 @@ func newCalculation(c *calico.Cluster, me *calico.Node, o Options) *calculation 
 	return k
 }
 
-func (k *calculation) report(p calico.Problem) { k.problems = append(k.problems, p) }
+// report adds a problem, once: what is wrong with one resource is found again for each of
+// its sessions and for each family.
+func (k *calculation) report(p calico.Problem) {
+	if !k.reported[p] {
+		k.reported[p] = true
+		k.problems = append(k.problems, p)
+	}
+}
 
 // address returns a node's BGP address of a family, invalid if it has none.
 func address(n *calico.Node, f Family) netip.Addr { return network(n, f).Addr() }
@@ -247,64 +255,4 @@ func hashRouterID(name string) netip.Addr {
 		q[3] = 1
 	}
 	return netip.AddrFrom4(q)
-}
-
-// checkCluster reports what is wrong with the cluster as a whole.
-func (k *calculation) checkCluster() {
-	for _, name := range k.ConfigNames() {
-		node, ok := strings.CutPrefix(name, "node.")
-		if ok && k.Node(node) == nil {
-			k.report(k.Configs[name].Problem(calico.Warning, calico.RuleUnusedConfig, "metadata.name",
-				fmt.Sprintf("there is no node %q, so this resource has no effect", node), k.nearNode(node)))
-		}
-	}
-	var without []string
-	for _, n := range k.Nodes {
-		if !n.IPv4.IsValid() && !n.IPv6.IsValid() && n != k.me && !n.BadIPv4 && !n.BadIPv6 {
-			without = append(without, n.Name)
-		}
-	}
-	if len(without) > 0 {
-		k.report(calico.Problem{Severity: calico.Warning, Rule: calico.RuleNodeAddress, Resource: "Node/" + without[0],
-			Position: k.Node(without[0]).Origin.Position,
-			Message:  "no BGP address, so no peering with: " + abbreviate(without, 10),
-			Hint:     "has calico-node started there?"})
-	}
-	if !k.me.IPv4.IsValid() && !k.me.IPv6.IsValid() && !k.me.BadIPv4 && !k.me.BadIPv6 {
-		k.report(k.me.Problem(calico.Warning, calico.RuleNodeAddress, "spec.bgp",
-			"this node has no BGP address, so it gets no BGP sessions", ""))
-	}
-	shared := map[netip.Addr]bool{}
-	for _, n := range k.Nodes {
-		for _, f := range Families {
-			a := address(n, f)
-			if !a.IsValid() || len(k.byAddress[a]) < 2 || shared[a] {
-				continue
-			}
-			shared[a] = true
-			k.reportSharedAddress(a, f)
-		}
-	}
-}
-
-func (k *calculation) reportSharedAddress(a netip.Addr, f Family) {
-	var names []string
-	for _, n := range k.byAddress[a] {
-		names = append(names, n.Name)
-	}
-	first := k.byAddress[a][0]
-	what := fmt.Sprintf("there is one session, taken to be with %s", first.Name)
-	if a == address(k.me, f) {
-		what = "it is also this node's own, so there is no session with the others"
-	}
-	k.report(k.byAddress[a][1].Problem(calico.Warning, calico.RuleNodeAddress, fieldOfAddress(k.byAddress[a][1], f),
-		fmt.Sprintf("address %s belongs to several nodes (%s); %s", a, abbreviate(names, 5), what), ""))
-}
-
-func (k *calculation) nearNode(name string) string {
-	names := make([]string, len(k.Nodes))
-	for i, n := range k.Nodes {
-		names[i] = n.Name
-	}
-	return calico.DidYouMean(name, names)
 }

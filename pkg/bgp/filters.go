@@ -108,20 +108,36 @@ func filterRule(r *calico.FilterRule) FilterRule {
 // policies gives each peer the import and export policies that it shares with all peers
 // that treat routes alike, and collects them.
 func (k *calculation) policies(v *View, s *sessions) {
-	filters := map[string][]string{} // by protocol name
+	from := map[string]*calico.BGPPeer{} // by protocol name; nil for the mesh
+	filters := map[*calico.BGPPeer][]string{}
 	for _, n := range s.list {
-		if familyOf(n.addr) == v.Family {
-			filters[protocolName(n.kind, n.endpoint)] = k.existingFilters(n.from)
+		if familyOf(n.addr) != v.Family {
+			continue
+		}
+		from[protocolName(n.kind, n.endpoint)] = n.from
+		if _, known := filters[n.from]; !known {
+			filters[n.from] = k.existingFilters(n.from)
 		}
 	}
+	// Peers by the thousands have a handful of policies.
+	type kind struct {
+		from     *calico.BGPPeer
+		internal bool
+	}
+	known := map[kind][2]string{}
 	imports, exports := map[string]Policy{}, map[string]Policy{}
 	for i := range v.Peers {
 		p := &v.Peers[i]
-		names := filters[p.Name]
-		in := policy(v, directionImport, names, p.Internal)
-		out := policy(v, directionExport, names, p.Internal)
-		imports[in.Name], exports[out.Name] = in, out
-		p.Import, p.Export = in.Name, out.Name
+		of := kind{from[p.Name], p.Internal}
+		names, ok := known[of]
+		if !ok {
+			in := policy(v, directionImport, filters[of.from], p.Internal)
+			out := policy(v, directionExport, filters[of.from], p.Internal)
+			imports[in.Name], exports[out.Name] = in, out
+			names = [2]string{in.Name, out.Name}
+			known[of] = names
+		}
+		p.Import, p.Export = names[0], names[1]
 	}
 	v.ImportPolicies, v.ExportPolicies = sortedPolicies(imports), sortedPolicies(exports)
 }
@@ -167,6 +183,9 @@ func policy(v *View, direction string, filters []string, internal bool) Policy {
 func (k *calculation) existingFilters(p *calico.BGPPeer) []string {
 	var out []string
 	for i, name := range p.Filters {
+		if name == "" {
+			continue // reported where it was read
+		}
 		if _, ok := k.Filters[name]; ok {
 			out = append(out, name)
 			continue

@@ -3,6 +3,7 @@ package bgp
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
 
 	"github.com/birdconfd/birdconfd/pkg/calico"
 )
@@ -29,11 +30,13 @@ func (k *calculation) mesh(v *View, s *sessions) {
 	}
 	mine := v.Address.String()
 	replaced := map[*calico.BGPPeer][]string{}
+	seen := make(map[netip.Addr]bool, len(k.Nodes)) // nodes may share an address by mistake
 	for _, n := range k.Nodes {
 		a := address(n, v.Family)
-		if !a.IsValid() || n.ClusterID.IsValid() || a == v.Address || k.byAddress[a][0] != n {
+		if !a.IsValid() || n.ClusterID.IsValid() || a == v.Address || seen[a] {
 			continue
 		}
+		seen[a] = true
 		e := endpoint{a, cmp.Or(k.portOf(n), bgpPort)}
 		if explicit, taken := s.taken[e]; taken {
 			replaced[explicit.from] = append(replaced[explicit.from], n.Name)

@@ -2,6 +2,8 @@ package bgp
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/birdconfd/birdconfd/pkg/calico"
@@ -55,7 +57,7 @@ func (k *calculation) password(m *calico.Meta, ref *calico.SecretKeyRef, field, 
 	if fault == "" {
 		fault = unusablePassword(value)
 	} else {
-		hint = "create it; in Kubernetes, check that this node may read it"
+		hint = k.missingHint(ref)
 	}
 	if fault == "" {
 		return NewSecret(value), true
@@ -64,6 +66,17 @@ func (k *calculation) password(m *calico.Meta, ref *calico.SecretKeyRef, field, 
 		fmt.Sprintf("the password in key %q of %s %s; %s held back, since a session without its password is not what was asked for",
 			ref.Key, k.secretName(ref), fault, who), hint))
 	return Secret{}, false
+}
+
+// missingHint looks for the Secret in other namespaces, where it is of no use.
+func (k *calculation) missingHint(ref *calico.SecretKeyRef) string {
+	for _, key := range slices.Sorted(maps.Keys(k.Secrets)) {
+		if s := k.Secrets[key]; s.Name == ref.Name && s.Namespace != k.o.SecretNamespace {
+			return fmt.Sprintf("there is one in namespace %s; it must be in %s, or the variable NAMESPACE must name its namespace",
+				s.Namespace, k.o.SecretNamespace)
+		}
+	}
+	return "create it; in Kubernetes, check that this node may read it"
 }
 
 func (k *calculation) secretName(ref *calico.SecretKeyRef) string {

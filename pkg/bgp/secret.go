@@ -1,6 +1,10 @@
 package bgp
 
-import "log/slog"
+import (
+	"fmt"
+	"io"
+	"log/slog"
+)
 
 // Secret is a password that does not print itself: formatting, logging and
 // marshalling give a placeholder, and only Reveal gives the value.
@@ -25,8 +29,8 @@ func (s Secret) String() string {
 	return concealed
 }
 
-// GoString returns a placeholder.
-func (s Secret) GoString() string { return s.String() }
+// Format writes a placeholder whatever the verb: without it %d would show the value.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
 // MarshalText returns a placeholder.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

@@ -138,7 +138,8 @@ func (k *calculation) announced(s *calico.Service, r ranges, endpoints []*calico
 	default:
 		return false
 	}
-	if s.ClusterIP == "" || s.ClusterIP == "None" {
+	// An API server fills in both clusterIP and clusterIPs; by hand one of them will do.
+	if s.ClusterIP == "None" || (s.ClusterIP == "" && len(s.ClusterIPs) == 0) {
 		return false
 	}
 	if s.ExternalTrafficPolicy == "Cluster" && usesSingle(s, r) {
