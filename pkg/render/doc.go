@@ -1,0 +1,7 @@
+// Package render turns a bgp.View into the text of BIRD's configuration files.
+//
+// In go a View and a set of Go text/templates (built in, or overlaid with an operator's
+// own); out come the files of each target as bytes, and a Problem with file, line and
+// column for a template that does not load or fails. It writes no files and knows no BIRD
+// syntax but how strings, names, comments and passwords are written.
+package render

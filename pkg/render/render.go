@@ -1,0 +1,136 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/birdconfd/birdconfd/pkg/bgp"
+	"github.com/birdconfd/birdconfd/pkg/calico"
+)
+
+// File is one rendered file. HasSecret tells that it holds a password.
+type File struct {
+	Name      string
+	Data      []byte
+	HasSecret bool
+}
+
+// Render makes all files of a target from the View of its family. When any template fails
+// there are no files, only problems: part of a set is never useful.
+func (s *Set) Render(t Target, v *bgp.View) ([]File, []calico.Problem) {
+	var files []File
+	var problems []calico.Problem
+	secrets := passwords(v)
+	for _, spec := range t.Files {
+		var b bytes.Buffer
+		b.Grow(4096 + 256*len(v.Peers))
+		if err := s.tmpl.ExecuteTemplate(&b, spec.Template, v); err != nil {
+			p := templateProblem(err)
+			p.Message = Conceal(v, p.Message)
+			problems = append(problems, p)
+			continue
+		}
+		data := tidy(b.Bytes())
+		problems = append(problems, unprinted(spec.Name, data, secrets)...)
+		files = append(files, File{Name: spec.Name, Data: data, HasSecret: holdsSecret(data, secrets)})
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return files, nil
+}
+
+// tidy takes away blanks at the ends of lines, and empty lines at both ends, before a
+// closing brace and after another one, so that what templates leave behind does not show.
+func tidy(data []byte) []byte {
+	out := make([]byte, 0, len(data)+1)
+	empty := true // as if one had come before, so that none is at the start
+	for line := range bytes.Lines(data) {
+		line = bytes.TrimRight(line, " \t\r\n")
+		if len(line) == 0 && empty {
+			continue
+		}
+		if empty && len(out) > 0 && bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("}")) {
+			out = out[:len(out)-1]
+		}
+		empty = len(line) == 0
+		out = append(append(out, line...), '\n')
+	}
+	if empty && len(out) > 0 {
+		out = out[:len(out)-1]
+	}
+	return out
+}
+
+// concealed is what a Secret prints for itself.
+var concealed = bgp.NewSecret("any").String()
+
+// unprintedMarks are what Go prints for values that are not there or of the wrong type. None
+// of it may reach BIRD. They are looked for one by one, since an expression that matches any
+// of them takes half a second for the file of a large cluster.
+var unprintedMarks = []string{"<no value>", "<nil>", "invalid IP", "invalid Prefix", "%!", concealed}
+
+// firstMark returns the first of the marks in a text and where it is, "" if there is none.
+func firstMark(data []byte) (mark string, at int) {
+	for _, m := range unprintedMarks {
+		if i := bytes.Index(data, []byte(m)); i >= 0 && (mark == "" || i < at) {
+			mark, at = m, i
+		}
+	}
+	return mark, at
+}
+
+func unprinted(file string, data []byte, secrets [][]byte) []calico.Problem {
+	for _, s := range secrets { // a password may look like anything
+		if mark, _ := firstMark(s); mark != "" {
+			data = bytes.ReplaceAll(data, []byte(`"`+string(s)+`"`), nil)
+		}
+	}
+	mark, at := firstMark(data)
+	if mark == "" {
+		return nil
+	}
+	p := calico.Problem{Severity: calico.Error, Rule: calico.RuleTemplate,
+		Position: calico.Position{File: file, Line: bytes.Count(data[:at], []byte("\n")) + 1},
+		Message:  fmt.Sprintf("the rendered line contains %q: a template prints a value that is not set, or in a wrong way", mark),
+		Hint:     "test it first, as in {{if .SourceAddress.IsValid}}"}
+	if mark == concealed {
+		p.Hint = "only quote writes a password, as in {{quote .Password}}"
+	}
+	return []calico.Problem{p}
+}
+
+var origin = regexp.MustCompile(`# ?((?:BGPConfiguration|BGPPeer|BGPFilter|IPPool|BlockAffinity|Node|Service)/[^\s,;]+)`)
+
+// ResourceAt names the resource that a line of a rendered file comes from, as far as the
+// comments in the file tell: those on the line, else the nearest above in the same
+// top-level block. It returns "" when nothing tells.
+func ResourceAt(data []byte, line int) string {
+	lines := strings.Split(string(data), "\n")
+	if line < 1 || line > len(lines) {
+		return ""
+	}
+	for i := line - 1; i >= 0; i-- {
+		if m := origin.FindStringSubmatch(lines[i]); m != nil {
+			return m[1]
+		}
+		if i < line-1 && strings.HasPrefix(lines[i], "}") {
+			return ""
+		}
+	}
+	return ""
+}
+
+// FindFile returns the file of that name among rendered files; nil when there is none.
+// Directories in the name do not count.
+func FindFile(files []File, name string) *File {
+	for i := range files {
+		if files[i].Name == path.Base(name) {
+			return &files[i]
+		}
+	}
+	return nil
+}

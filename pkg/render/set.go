@@ -1,0 +1,64 @@
+package render
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"text/template"
+
+	"github.com/birdconfd/birdconfd/pkg/bgp"
+	"github.com/birdconfd/birdconfd/templates"
+)
+
+// Target is one BIRD daemon and its files.
+type Target struct {
+	Name string
+	// Family is the family of the View that the files are made of.
+	Family bgp.Family
+	// Binary is the name of the daemon's program, which checks the files.
+	Binary string
+	Files  []FileSpec // the first is the one BIRD starts with
+}
+
+// Main is the name of the file that BIRD starts with.
+func (t Target) Main() string { return t.Files[0].Name }
+
+// FileSpec says which template makes which file.
+type FileSpec struct {
+	Name, Template string
+}
+
+// Set is a loaded set of templates with what it makes.
+type Set struct {
+	Description string
+	// Bird is the version of BIRD the files are written for, such as "1.6"; empty for any.
+	Bird    string
+	Targets []Target
+	tmpl    *template.Template
+}
+
+// Source is a directory of templates. Label stands before file names in messages.
+type Source struct {
+	FS    fs.FS
+	Label string
+}
+
+// Builtin returns the built-in set of that name.
+func Builtin(name string) (Source, error) {
+	if _, err := fs.Stat(templates.FS, path.Join(name, manifestName)); err != nil || !fs.ValidPath(name) {
+		return Source{}, fmt.Errorf("there is no template set %q; there is: %s", name, strings.Join(BuiltinNames(), ", "))
+	}
+	sub, err := fs.Sub(templates.FS, name)
+	return Source{FS: sub, Label: "templates/" + name}, err
+}
+
+// BuiltinNames lists the built-in sets.
+func BuiltinNames() []string {
+	entries, _ := fs.ReadDir(templates.FS, ".") // an embedded directory is always readable
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
