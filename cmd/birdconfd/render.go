@@ -1,0 +1,232 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/birdconfd/birdconfd/pkg/bgp"
+	"github.com/birdconfd/birdconfd/pkg/calico"
+	"github.com/birdconfd/birdconfd/pkg/render"
+)
+
+//go:embed sample/cluster.yaml
+var sampleCluster []byte
+
+const (
+	sampleName = "sample/cluster.yaml"
+	sampleNode = "ingress-1"
+)
+
+// renderOptions are the flags of render.
+type renderOptions struct {
+	node           string
+	output         string
+	endpointStatus string
+	set            string
+	templates      string
+	check          string
+	birdDir        string
+	family         string
+	format         string
+	sample         bool
+	showSecrets    bool
+}
+
+// Values of flags.
+const (
+	stdoutName   = "-"
+	checkAuto    = "auto"
+	checkRequire = "require"
+	checkOff     = "off"
+	formatJSON   = "json"
+)
+
+func renderCommand(env environment) *cobra.Command {
+	o := renderOptions{set: "bird1", check: checkAuto, family: "all", format: "text"}
+	cmd := &cobra.Command{
+		Use:   "render [flags] PATH...",
+		Short: "Render one node's BIRD configuration from resources in files",
+		Long: `render reads Calico and Kubernetes resources as YAML or JSON (files, directories, or - for
+standard input), works out what one node should run, renders BIRD's configuration files and
+has BIRD itself check them as a set.
+
+The files go to standard output, with passwords concealed, or with --output into a
+directory, which is written only when BIRD refuses nothing. There a file that exists keeps
+its owner and mode, but one that holds a password is never readable by everybody.
+
+Problems go to standard error. With --format json that is one object with the fields node,
+problems (each with severity, rule, message and, where known, resource, field, position and
+hint), checked (target and bird, the version that accepted it), written, unchanged, notes and
+error, which is set when the run itself fails.
+
+Exit code 0: rendered, perhaps with warnings; 1: something is missing from the result because
+of an error, or BIRD refuses it; 2: wrong usage, or input that cannot be read.`,
+		Example: `  birdconfd render --sample
+  birdconfd render --node worker-1 cluster/
+  kubectl get bgpconfigurations,bgppeers,bgpfilters,ippools,blockaffinities,nodes -o yaml | birdconfd render --node worker-1 -`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return renderMain(cmd.Context(), env, o, args)
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.node, "node", "", "name of the node to render for (default: the variable NODENAME)")
+	f.BoolVar(&o.sample, "sample", false, "render the built-in sample cluster, for node "+sampleNode)
+	f.StringVarP(&o.output, "output", "o", stdoutName, "directory to write the files to, or - for standard output")
+	choose(cmd, &o.family, "family", "address family", "all", "ipv4", "ipv6")
+	choose(cmd, &o.set, "set", "built-in template set", render.BuiltinNames()...)
+	f.StringVar(&o.templates, "templates", "", "directory with templates that fill hooks or take the place of built-in ones")
+	choose(cmd, &o.check, "check", "have BIRD check the result; auto: if it is installed, --check alone: require", checkModes...)
+	f.Lookup("check").NoOptDefVal = checkRequire
+	f.StringVar(&o.birdDir, "bird-dir", "", "directory with the BIRD programs for the check (default: PATH)")
+	f.StringVar(&o.endpointStatus, "endpoint-status", "", "directory with Calico's endpoint-status files, for local workload peers")
+	choose(cmd, &o.format, "format", "form of what goes to standard error", "text", formatJSON)
+	f.BoolVar(&o.showSecrets, "show-secrets", false, "do not conceal passwords on standard output")
+	for _, name := range []string{"output", "templates", "bird-dir", "endpoint-status"} {
+		_ = cmd.MarkFlagDirname(name) // fails only for a flag that is not there
+	}
+	return cmd
+}
+
+var checkModes = []string{checkAuto, checkRequire, checkOff}
+
+func usage(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Errorf(format+" (see birdconfd render --help)", args...)}
+}
+
+// complete fills in what flags leave open, and refuses what makes no sense together.
+func (o *renderOptions) complete(env environment, paths []string) error {
+	if o.sample {
+		o.node = cmp.Or(o.node, sampleNode)
+	}
+	o.node = cmp.Or(o.node, env.getenv("NODENAME"))
+	// --check takes its value only after an equals sign.
+	if i := slices.IndexFunc(paths, func(p string) bool { return slices.Contains(checkModes, p) && !exists(p) }); i >= 0 && o.check == checkRequire {
+		return usage("there is no file %q to read; if it is the mode of the check, write --check=%s", paths[i], paths[i])
+	}
+	switch {
+	case o.sample && len(paths) > 0:
+		return usage("--sample takes no paths")
+	case len(paths) == 0 && !o.sample:
+		return usage("name the files or directories to read, - for standard input, or --sample")
+	case o.node == "":
+		return usage("name the node to render for, with --node or the variable NODENAME")
+	case o.output == "":
+		return usage("--output is empty: give a directory, or - for standard output")
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// computeOptions are the settings that come from Calico's own variables.
+func (o *renderOptions) computeOptions(env environment) (bgp.Options, error) {
+	families := map[string][]bgp.Family{"all": bgp.Families, "ipv4": {bgp.IPv4}, "ipv6": {bgp.IPv6}}
+	out := bgp.Options{
+		RouterID:            env.getenv("CALICO_ROUTER_ID"),
+		AdvertiseClusterIPs: env.getenv("CALICO_ADVERTISE_CLUSTER_IPS"),
+		KubernetesNode:      env.getenv("CALICO_K8S_NODE_REF"),
+		SecretNamespace:     env.getenv("NAMESPACE"),
+		Families:            families[o.family],
+	}
+	if v := env.calicoVariable("USE_POD_CIDR"); v != "" {
+		use, err := strconv.ParseBool(v)
+		if err != nil {
+			return out, usage("environment variable USE_POD_CIDR: %q is neither true nor false", v)
+		}
+		out.UsePodCIDR = use
+	}
+	return out, nil
+}
+
+// endpointStatusDir is the directory of endpoint-status files, "" for none. It must exist
+// only if it was asked for by the flag.
+func (o *renderOptions) endpointStatusDir(env environment) (dir string, must bool) {
+	prefix := env.getenv("CALICO_ENDPOINT_STATUS_PATH_PREFIX")
+	switch {
+	case o.endpointStatus != "":
+		return o.endpointStatus, true
+	case prefix != "" && !o.sample:
+		return filepath.Join(prefix, "endpoint-status"), false
+	}
+	return "", false
+}
+
+func renderMain(ctx context.Context, env environment, o renderOptions, paths []string) error {
+	err := o.complete(env, paths)
+	r := newReport(o.node)
+	if err == nil {
+		err = o.render(ctx, env, paths, r)
+	}
+	return r.finish(env.stderr, o.format, err)
+}
+
+// render does the work. What is wrong with the input goes into the report; an error is
+// about this run.
+func (o *renderOptions) render(ctx context.Context, env environment, paths []string, r *report) error {
+	options, err := o.computeOptions(env)
+	if err != nil {
+		return err
+	}
+	set, err := o.load(r)
+	if set == nil {
+		return err
+	}
+	cluster, ok := o.read(ctx, env, paths, r)
+	if !ok {
+		return nil
+	}
+	views, problems := bgp.Compute(cluster, o.node, options)
+	r.add(problems...)
+	var results []*rendered
+	for _, t := range set.Targets {
+		if v := views.Of(t.Family); v != nil {
+			files, problems := set.Render(t, v)
+			r.add(problems...)
+			results = append(results, &rendered{target: t, view: v, files: files, withheld: len(problems) > 0})
+		} else if slices.Contains(options.Families, t.Family) {
+			results = append(results, &rendered{target: t, withheld: true})
+		}
+	}
+	for _, res := range results {
+		if !res.withheld && o.check != checkOff {
+			o.checkTarget(ctx, set, res, r)
+		}
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("interrupted before anything was written: %w", context.Cause(ctx))
+	}
+	if o.output == stdoutName {
+		return o.print(env, set, results, r)
+	}
+	return o.write(results, r)
+}
+
+// rendered is what came out for one target.
+type rendered struct {
+	target render.Target
+	view   *bgp.View
+	files  []render.File
+	// withheld: there are no files. A problem says why.
+	withheld bool
+	// refused: there are files, but they must not be written. A problem says why.
+	refused bool
+}
+
+// problemOf makes a problem without a place.
+func problemOf(severity calico.Severity, rule, message, hint string) calico.Problem {
+	return calico.Problem{Severity: severity, Rule: rule, Message: message, Hint: hint}
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/birdconfd/birdconfd/pkg/calico"
+	"github.com/birdconfd/birdconfd/pkg/datastore/file"
+	"github.com/birdconfd/birdconfd/pkg/render"
+)
+
+// load loads the templates; nil when something is wrong with them.
+func (o *renderOptions) load(r *report) (*render.Set, error) {
+	base, err := render.Builtin(o.set)
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	var overlay []render.Source
+	if o.templates != "" {
+		overlay = append(overlay, render.Source{FS: os.DirFS(o.templates), Label: o.templates})
+	}
+	set, problems := render.Load(base, overlay...)
+	r.add(problems...)
+	return set, nil
+}
+
+// read reads all input. It is false when some of it cannot be read: what is then missing
+// may be most of the cluster, so nothing is rendered.
+func (o *renderOptions) read(ctx context.Context, env environment, paths []string, r *report) (*calico.Cluster, bool) {
+	var objects []calico.Object
+	var problems []calico.Problem
+	if o.sample {
+		objects, problems = calico.Decode(sampleName, sampleCluster)
+	} else {
+		objects, problems = file.Load(ctx, paths, env.stdin)
+	}
+	r.add(problems...)
+	var workloads []calico.WorkloadEndpoint
+	if dir, must := o.endpointStatusDir(env); must && !exists(dir) {
+		p := problemOf(calico.Error, calico.RuleUnreadable, "there is no such directory", "check --endpoint-status")
+		p.Position.File = dir
+		r.add(p)
+	} else if dir != "" {
+		workloads, problems = file.LoadEndpointStatus(dir)
+		r.add(problems...)
+	}
+	if r.unreadable() {
+		return nil, false
+	}
+	cluster, problems := calico.NewCluster(objects, workloads)
+	r.add(problems...)
+	return cluster, true
+}
