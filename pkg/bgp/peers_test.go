@@ -153,7 +153,7 @@ func TestDuplicatePeers(t *testing.T) {
 			[]string{"warning duplicate-peer BGPPeer/y: BGPPeer/x"}},
 		{"many sessions, one problem", configOf("b", "listenPort: 1790") + node4("c", "192.0.2.3/24") + peer("x", "peerSelector: all()") + peer("y", "nodeSelector: all(), peerSelector: all()"),
 			[]string{"Global_192_0_2_2_port_1790 as 64512 port 1790 source 192.0.2.1 is b", "Global_192_0_2_3 as 64512 source 192.0.2.1 is c"},
-			[]string{"warning duplicate-peer BGPPeer/y: BGPPeer/x asks for 4 of the same sessions, one with 192.0.2.2 port 1790"}},
+			[]string{"warning duplicate-peer BGPPeer/y: BGPPeer/x asks for 2 of the same sessions, one with 192.0.2.2 port 1790"}},
 		{"the first to ask is held back, and nobody takes its place",
 			peer("x", "node: a, "+tor+"64501, password: {secretKeyRef: {name: none, key: k}}") + peer("y", "node: a, "+tor+"64501"),
 			nil,

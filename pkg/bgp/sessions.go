@@ -40,13 +40,14 @@ func (s *session) why() string { return s.from.ID.String() + " via " + s.via }
 type sessions struct {
 	list  []*session
 	taken map[endpoint]*session
-	// overruled counts, per pair of resources, the endpoints that the second did not get.
-	overruled map[[2]*calico.BGPPeer]overruled
+	// overruled holds, per pair of resources, the endpoints that the second did not get.
+	overruled map[[2]*calico.BGPPeer]*overruled
 }
 
+// overruled is a set, as a resource can ask for an endpoint in both directions.
 type overruled struct {
-	count   int
-	example endpoint
+	endpoints map[endpoint]bool
+	first     endpoint
 }
 
 func (s *sessions) add(n *session) {
@@ -64,17 +65,17 @@ func (s *sessions) add(n *session) {
 	pair := [2]*calico.BGPPeer{first.from, n.from}
 	o, ok := s.overruled[pair]
 	if !ok {
-		o.example = n.endpoint
+		o = &overruled{endpoints: map[endpoint]bool{}, first: n.endpoint}
+		s.overruled[pair] = o
 	}
-	o.count++
-	s.overruled[pair] = o
+	o.endpoints[n.endpoint] = true
 }
 
 // sessions collects what the BGPPeers ask of this node: first the peers of every node,
 // then those of this node, then the reverses of peerings that other nodes have with this
 // one, each by name of the resource.
 func (k *calculation) sessions() *sessions {
-	s := &sessions{taken: map[endpoint]*session{}, overruled: map[[2]*calico.BGPPeer]overruled{}}
+	s := &sessions{taken: map[endpoint]*session{}, overruled: map[[2]*calico.BGPPeer]*overruled{}}
 	for _, p := range k.Peers {
 		if isGlobal(p) {
 			k.forward(s, p, Global, "every node")
@@ -230,10 +231,10 @@ func (k *calculation) reportOverruled(s *sessions) {
 	for pair, o := range s.overruled {
 		winner, loser := pair[0], pair[1]
 		m := fmt.Sprintf("%s asks for the same session, with %s, and comes first; this one is not rendered for it",
-			winner.ID, o.example)
-		if o.count > 1 {
+			winner.ID, o.first)
+		if n := len(o.endpoints); n > 1 {
 			m = fmt.Sprintf("%s asks for %d of the same sessions, one with %s, and comes first; this one is not rendered for them",
-				winner.ID, o.count, o.example)
+				winner.ID, n, o.first)
 		}
 		k.report(loser.Problem(calico.Warning, calico.RuleDuplicatePeer, "", m,
 			"let one resource cover each peer; peers of every node come before a node's own, and then names decide"))
