@@ -128,15 +128,15 @@ func TestRefusals(t *testing.T) {
 	withTemp(t)
 	birds := birdDir(t)
 	for _, tt := range []struct{ rule, overlay, more, want string }{
-		{"a peer", `{{define "hook-30-peer"}}{{if .Address.Is4}}` + "\n  hold tine 30;{{end}}{{end}}", "",
+		{"a peer", `{{define "hook-40-peer"}}{{if .Address.Is4}}` + "\n  hold tine 30;{{end}}{{end}}", "",
 			"error: Node/edge-2: BIRD refuses the file: syntax error (at or before: hold tine 30;) [bird-check]\n"},
-		{"a number out of its range", `{{define "hook-30-peer"}}{{if .Password.IsSet}}` + "\n  hold time 99999999999;{{end}}{{end}}", "",
+		{"a number out of its range", `{{define "hook-40-peer"}}{{if .Password.IsSet}}` + "\n  hold time 99999999999;{{end}}{{end}}", "",
 			"error: BGPPeer/tor: BIRD refuses the file: Number out of range (at or before: hold time 99999999999;) [bird-check]\n"},
-		{"an error that shows on the next line", `{{define "hook-30-peer"}}{{if .Password.IsSet}}` + "\n  hold time 30{{end}}{{end}}", "",
+		{"an error that shows on the next line", `{{define "hook-40-peer"}}{{if .Password.IsSet}}` + "\n  hold time 30{{end}}{{end}}", "",
 			"error: BGPPeer/tor: BIRD refuses the file: syntax error (at or before: }) [bird-check]\n"},
-		{"a password's own line", `{{define "hook-30-peer"}}{{if .Password.IsSet}}` + "\n  pasword {{quote .Password}}; # password{{end}}{{end}}", "",
+		{"a password's own line", `{{define "hook-40-peer"}}{{if .Password.IsSet}}` + "\n  pasword {{quote .Password}}; # password{{end}}{{end}}", "",
 			"error: BGPPeer/tor: BIRD refuses the file: syntax error [bird-check]\n"},
-		{"a password on a line that does not say so", `{{define "hook-30-peer"}}{{if .Password.IsSet}}` + "\n  psswd {{quote .Password}};{{end}}{{end}}", "",
+		{"a password on a line that does not say so", `{{define "hook-40-peer"}}{{if .Password.IsSet}}` + "\n  psswd {{quote .Password}};{{end}}{{end}}", "",
 			"error: BGPPeer/tor: BIRD refuses the file: syntax error (at or before: psswd \"********\";) [bird-check]\n"},
 		{"no resource is to blame", `{{define "hook-10-top"}}` + "\nscan time 10;{{end}}", "",
 			": error: BIRD refuses the file: syntax error (at or before: scan time 10;) [bird-check]\n"},

@@ -57,7 +57,7 @@ func TestPasswordInTemplates(t *testing.T) {
 		"the password itself, printed": `# {{.Password}}`,
 	} {
 		t.Run(rule, func(t *testing.T) {
-			r := birdconfd(t, "render", "--check=off", "--node=edge-1", "--templates="+hooks(t, `{{define "hook-30-peer"}}`+hook+`{{end}}`), edge)
+			r := birdconfd(t, "render", "--check=off", "--node=edge-1", "--templates="+hooks(t, `{{define "hook-40-peer"}}`+hook+`{{end}}`), edge)
 			if rule == "a comment" {
 				r.want(t, 0)
 			} else {
@@ -66,7 +66,7 @@ func TestPasswordInTemplates(t *testing.T) {
 		})
 	}
 	// One that an operator wrote into a template has no View to come from.
-	r := birdconfd(t, "render", "--check=off", "--node=edge-2", "--templates="+hooks(t, `{{define "hook-30-peer"}}password "canary-5ecret";{{end}}`), edge)
+	r := birdconfd(t, "render", "--check=off", "--node=edge-2", "--templates="+hooks(t, `{{define "hook-40-peer"}}password "canary-5ecret";{{end}}`), edge)
 	r.want(t, 0)
 	if !strings.Contains(r.stdout, `password "********";`) {
 		t.Errorf("got\n%s", r.stdout)

@@ -19,12 +19,12 @@ func (k *calculation) pools(v *View) {
 	if !ipip {
 		v.TunnelInterfaces = append(v.TunnelInterfaces, ipipTunnel)
 	}
-	for _, p := range k.poolsOf(v.Family) {
-		r := Route{Prefix: p.CIDR, Why: p.ID.String()}
+	pools := k.poolsOf(v.Family)
+	for _, p := range pools {
 		if p.DisableBGPExport {
-			v.PoolRejects = append(v.PoolRejects, r)
+			v.PoolRejects = append(v.PoolRejects, PoolReject{Prefix: p.CIDR, Except: exportedInside(p, pools), Why: p.ID.String()})
 		} else {
-			v.PoolAccepts = append(v.PoolAccepts, r)
+			v.PoolAccepts = append(v.PoolAccepts, Route{Prefix: p.CIDR, Why: p.ID.String()})
 		}
 		rule := KernelRule{Prefix: p.CIDR, Action: KernelAccept, Why: p.ID.String()}
 		encapsulated := p.IPIPMode != calico.EncapNever
@@ -44,6 +44,18 @@ func (k *calculation) pools(v *View) {
 		v.Kernel = append(v.Kernel, rule)
 		k.checkCrossSubnet(p, v.Family)
 	}
+}
+
+// exportedInside returns the pools inside another that are given to BGP peers although it
+// is not: rejects come before everything else, so they must leave these out.
+func exportedInside(outer *calico.IPPool, pools []*calico.IPPool) []netip.Prefix {
+	var out []netip.Prefix
+	for _, p := range pools {
+		if !p.DisableBGPExport && p.CIDR.Bits() > outer.CIDR.Bits() && outer.CIDR.Overlaps(p.CIDR) {
+			out = append(out, p.CIDR)
+		}
+	}
+	return out
 }
 
 // programs tells whether BIRD puts the routes of IPIP pools and of plain pools into the kernel.

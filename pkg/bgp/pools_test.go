@@ -124,6 +124,13 @@ func TestPools(t *testing.T) {
 				pool("d", "cidr: 192.168.0.0/16") + pool("e", "cidr: 100.64.0.0/10") + pool("f", "cidr: 10.2.0.0/16"),
 			kernel:  []string{"10.1.128.0/17 accept", "10.1.0.0/16 reject", "10.2.0.0/16 accept", "10.0.0.0/8 accept", "100.64.0.0/10 accept", "192.168.0.0/16 accept"},
 			accepts: []string{"10.1.128.0/17", "10.1.0.0/16", "10.2.0.0/16", "10.0.0.0/8", "100.64.0.0/10", "192.168.0.0/16"}},
+		// Calico's rejects come first, so that the pools inside would never be announced.
+		{name: "exported pools inside one that is not are announced, and those inside them decide again",
+			text: me + pool("a", "cidr: 10.0.0.0/8, disableBGPExport: true") + pool("b", "cidr: 10.1.0.0/16") +
+				pool("c", "cidr: 10.1.2.0/24, disableBGPExport: true") + pool("d", "cidr: 10.1.2.128/26"),
+			kernel:  []string{"10.1.2.128/26 accept", "10.1.2.0/24 accept", "10.1.0.0/16 accept", "10.0.0.0/8 accept"},
+			accepts: []string{"10.1.2.128/26", "10.1.0.0/16"},
+			rejects: []string{"10.1.2.0/24 except 10.1.2.128/26", "10.0.0.0/8 except 10.1.2.128/26 10.1.0.0/16"}},
 		{name: "of pools with one CIDR the first by name counts", text: me + pool("b", "cidr: 10.1.0.0/16") + pool("a", "cidr: 10.1.0.0/16, vxlanMode: Always"),
 			kernel: []string{"10.1.0.0/16 reject"}, accepts: []string{"10.1.0.0/16"},
 			problems: []string{"warning duplicate-pool IPPool/b spec.cidr: IPPool/a has the same CIDR"}},
@@ -140,7 +147,7 @@ func TestPools(t *testing.T) {
 			wantProblems(t, r, c.problems...)
 			wantEqual(t, "kernel", describeKernel(r.IPv4), c.kernel)
 			wantEqual(t, "accepts", prefixes(r.IPv4.PoolAccepts), c.accepts)
-			wantEqual(t, "rejects", prefixes(r.IPv4.PoolRejects), c.rejects)
+			wantEqual(t, "rejects", describeRejects(r.IPv4), c.rejects)
 			for _, k := range r.IPv4.Kernel {
 				if k.Why == "" {
 					t.Errorf("%s does not say where it comes from", k.Prefix)
@@ -148,6 +155,21 @@ func TestPools(t *testing.T) {
 			}
 		})
 	}
+}
+
+func describeRejects(v *bgp.View) []string {
+	var out []string
+	for _, r := range v.PoolRejects {
+		text := r.Prefix.String()
+		for i, e := range r.Except {
+			if i == 0 {
+				text += " except"
+			}
+			text += " " + e.String()
+		}
+		out = append(out, text)
+	}
+	return out
 }
 
 func TestWireguard(t *testing.T) {

@@ -57,7 +57,8 @@ type View struct {
 
 	Communities []CommunityRule
 	// PoolRejects and PoolAccepts are the pools that are kept from and given to BGP peers.
-	PoolRejects, PoolAccepts []Route
+	PoolRejects []PoolReject
+	PoolAccepts []Route
 	// TunnelInterfaces are patterns of devices whose routes are not given to internal peers.
 	TunnelInterfaces []string
 	// ServiceRoutes are the service prefixes this node announces.
@@ -97,6 +98,14 @@ type Listen struct {
 // Route is a prefix and where it came from.
 type Route struct {
 	Prefix netip.Prefix
+	Why    string
+}
+
+// PoolReject is a pool whose routes are kept from BGP peers, except those inside smaller
+// pools that are not.
+type PoolReject struct {
+	Prefix netip.Prefix
+	Except []netip.Prefix
 	Why    string
 }
 

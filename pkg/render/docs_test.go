@@ -197,7 +197,7 @@ func TestManualMessages(t *testing.T) {
 	for _, overlay := range []Source{
 		named("a.tmpl", `{{define "debug"}}{{qoute "x"}}{{end}}`),
 		named("a.tmpl", `{{define "debug"}}{{template "peeer"}}{{end}}`),
-		named("a.tmpl", `{{define "hook-30-peers"}}{{end}}`),
+		named("a.tmpl", `{{define "hook-40-peers"}}{{end}}`),
 		named("a.tmpl", `{{define "debug"}}{{end}}`, "b.tmpl", `{{define "debug"}}{{end}}`),
 		named("a.tmpl", `scan time 10;`),
 		named("a.tmpl", `{{define "peers"}}{{end}}`),
@@ -206,7 +206,7 @@ func TestManualMessages(t *testing.T) {
 		add(problems)
 	}
 	for _, hook := range []string{"{{.HoldTime}}", "{{.ClusterID}}", "{{.Password}}", "{{quote \"\\\"\"}}"} {
-		set := load(t, named("a.tmpl", `{{define "hook-30-peer"}}`+hook+`{{end}}`))
+		set := load(t, named("a.tmpl", `{{define "hook-40-peer"}}`+hook+`{{end}}`))
 		_, problems := set.Render(set.Targets[0], views(t).IPv4)
 		add(problems)
 	}

@@ -34,8 +34,8 @@ func TestExecutionProblems(t *testing.T) {
 	for _, tt := range []struct{ rule, hook, body, want string }{
 		{"an unknown field of the view", "hook-10-top", "{{.RouterId}}",
 			"custom/local.tmpl:2:3: error: executing \"hook-10-top\" at <.RouterId>: can't evaluate field RouterId in type *bgp.View [template]\n    hint: did you mean \"RouterID\"?"},
-		{"an unknown field of a peer", "hook-30-peer", "  hold time {{.HoldTime}};",
-			"custom/local.tmpl:2:15: error: executing \"hook-30-peer\" at <.HoldTime>: can't evaluate field HoldTime in type bgp.Peer [template]"},
+		{"an unknown field of a peer", "hook-40-peer", "  hold time {{.HoldTime}};",
+			"custom/local.tmpl:2:15: error: executing \"hook-40-peer\" at <.HoldTime>: can't evaluate field HoldTime in type bgp.Peer [template]"},
 		{"an unknown field inside another", "hook-10-top", "{{.Node.AsNumber}}",
 			"custom/local.tmpl:2:8: error: executing \"hook-10-top\" at <.Node.AsNumber>: can't evaluate field AsNumber in type bgp.NodeInfo [template]\n    hint: did you mean \"ASNumber\"?"},
 		{"a method with a slip", "hook-10-top", "{{.MaxMetrics}}",
@@ -46,10 +46,10 @@ func TestExecutionProblems(t *testing.T) {
 			"custom/local.tmpl:2:3: error: executing \"hook-10-top\" at <quote .Family>: error calling quote: quote takes a string or a secret, not bgp.Family [template]"},
 		{"quote of what BIRD cannot hold", "hook-10-top", `{{quote (print .Node.Name "\"")}}`,
 			"custom/local.tmpl:2:3: error: executing \"hook-10-top\" at <quote (print .Node.Name \"\\\"\")>: " + quoteRefuses},
-		{"a symbol that shows a password", "hook-30-peer", `{{if .Password.IsSet}}{{symbol (print .Password.Reveal "!")}}{{end}}`,
-			"custom/local.tmpl:2:25: error: executing \"hook-30-peer\" at <symbol (print .Password.Reveal \"!\")>: error calling symbol: the name \"********!\" cannot be written as a BIRD symbol [template]"},
-		{"seconds of a time that is not set", "hook-30-peer", `{{seconds .KeepaliveTime}}`,
-			"custom/local.tmpl:2:3: error: executing \"hook-30-peer\" at <seconds .KeepaliveTime>: error calling seconds: seconds of a duration that is not set [template]"},
+		{"a symbol that shows a password", "hook-40-peer", `{{if .Password.IsSet}}{{symbol (print .Password.Reveal "!")}}{{end}}`,
+			"custom/local.tmpl:2:25: error: executing \"hook-40-peer\" at <symbol (print .Password.Reveal \"!\")>: error calling symbol: the name \"********!\" cannot be written as a BIRD symbol [template]"},
+		{"seconds of a time that is not set", "hook-40-peer", `{{seconds .KeepaliveTime}}`,
+			"custom/local.tmpl:2:3: error: executing \"hook-40-peer\" at <seconds .KeepaliveTime>: error calling seconds: seconds of a duration that is not set [template]"},
 	} {
 		t.Run(tt.rule, func(t *testing.T) {
 			if diff := cmp.Diff([]string{tt.want}, failure(t, views(t).IPv4, tt.hook, tt.body)); diff != "" {
@@ -82,10 +82,10 @@ func TestUnprintedValues(t *testing.T) {
 	for _, tt := range []struct{ rule, hook, body, want string }{
 		{"an unset address", "hook-10-top", "# {{.Node.ClusterID}}", "\"invalid IP\"" + set + test},
 		{"an unset prefix", "hook-10-top", "{{range .Kernel}}# {{.Subnet}}{{end}}", "\"invalid Prefix\"" + set + test},
-		{"an unset pointer", "hook-30-peer", "{{if not .Password.IsSet}}# {{.KeepaliveTime}}{{end}}", "\"<nil>\"" + set + test},
+		{"an unset pointer", "hook-40-peer", "{{if not .Password.IsSet}}# {{.KeepaliveTime}}{{end}}", "\"<nil>\"" + set + test},
 		{"a number printed as a text", "hook-10-top", `{{printf "# %s" .Family.Bits}}`, "\"%!\"" + set + test},
 		{"an argument that is not there", "hook-10-top", `{{printf "# %d"}}`, "\"%!\"" + set + test},
-		{"a password without quote", "hook-30-peer", `{{if .Password.IsSet}}password "{{.Password}}";{{end}}`,
+		{"a password without quote", "hook-40-peer", `{{if .Password.IsSet}}password "{{.Password}}";{{end}}`,
 			"\"(secret)\"" + set + "only quote writes a password, as in {{quote .Password}}"},
 	} {
 		t.Run(tt.rule, func(t *testing.T) {

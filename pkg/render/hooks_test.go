@@ -48,12 +48,12 @@ func TestHooks(t *testing.T) {
 				t.Errorf("not before the first protocol of %s", name)
 			}
 		}},
-		{"hook-20-bgp-template", "  hold time 30;", func(t *testing.T, name, got string) {
+		{"hook-30-bgp-template", "  hold time 30;", func(t *testing.T, name, got string) {
 			if !strings.HasSuffix(blockOf(t, got, "template bgp bgp_template {"), "\n  hold time 30;\n") {
 				t.Errorf("not at the end of the template in %s:\n%s", name, got)
 			}
 		}},
-		{"hook-30-peer", `  {{if .Password.IsSet}}hold time 30;{{else}}hold time {{len .Name}};{{end}}`, func(t *testing.T, name, got string) {
+		{"hook-40-peer", `  {{if .Password.IsSet}}hold time 30;{{else}}hold time {{len .Name}};{{end}}`, func(t *testing.T, name, got string) {
 			for peer, want := range map[string]string{"bird.cfg": "Mesh_192_0_2_12", "bird6.cfg": "Mesh_2001_db8__12"} {
 				if name == peer && !strings.HasSuffix(blockOf(t, got, "protocol bgp "+want+" from bgp_template {"), fmt.Sprintf("\n  hold time %d;\n", len(want))) {
 					t.Errorf("not at the end of %s:\n%s", want, got)
@@ -63,7 +63,7 @@ func TestHooks(t *testing.T) {
 				t.Errorf("not at the end of Node_192_0_2_1:\n%s", got)
 			}
 		}},
-		{"hook-40-kernel", "  scan time 10;", func(t *testing.T, name, got string) {
+		{"hook-20-kernel", "  scan time 10;", func(t *testing.T, name, got string) {
 			if !strings.HasSuffix(blockOf(t, got, "protocol kernel from kernel_template {"), "\n  scan time 10;\n") {
 				t.Errorf("not at the end of the protocol in %s:\n%s", name, got)
 			}
@@ -98,9 +98,9 @@ func TestHookOnOneLine(t *testing.T) {
 	var fill strings.Builder
 	for _, h := range []struct{ name, text string }{
 		{"hook-10-top", "timeformat base iso long; # mine"},
-		{"hook-20-bgp-template", "hold time 30; # mine"},
-		{"hook-30-peer", "hold time 31; # mine"},
-		{"hook-40-kernel", "scan time 10; # mine"},
+		{"hook-30-bgp-template", "hold time 30; # mine"},
+		{"hook-40-peer", "hold time 31; # mine"},
+		{"hook-20-kernel", "scan time 10; # mine"},
 		{"hook-90-end", "timeformat log iso long; # mine"},
 	} {
 		fmt.Fprintf(&fill, "{{define %q}}%s{{end}}\n", h.name, h.text)
@@ -113,8 +113,8 @@ func TestHookOnOneLine(t *testing.T) {
 }
 
 func TestHooksOnANodeWithoutBGP(t *testing.T) {
-	fill := `{{define "hook-10-top"}}timeformat base iso long;{{end}}{{define "hook-20-bgp-template"}}hold time 30;{{end}}` +
-		`{{define "hook-40-kernel"}}scan time 10;{{end}}{{define "hook-90-end"}}timeformat log iso long;{{end}}`
+	fill := `{{define "hook-10-top"}}timeformat base iso long;{{end}}{{define "hook-30-bgp-template"}}hold time 30;{{end}}` +
+		`{{define "hook-20-kernel"}}scan time 10;{{end}}{{define "hook-90-end"}}timeformat log iso long;{{end}}`
 	got := text(t, load(t, dir("local.tmpl", fill)), views(t, `, ipv6Address: "2001:db8::11/64"`, ""))
 	if strings.Contains(got["bird6.cfg"], "hold time") || !strings.HasSuffix(got["bird6.cfg"], "# No BGP: the node has no IPv6 address.\ntimeformat log iso long;\n") {
 		t.Errorf("got\n%s", got["bird6.cfg"])

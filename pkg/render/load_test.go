@@ -27,35 +27,35 @@ func TestBuiltin(t *testing.T) {
 }
 
 func TestLoadProblems(t *testing.T) {
-	const fill = `{{define "hook-30-peer"}}{{end}}`
+	const fill = `{{define "hook-40-peer"}}{{end}}`
 	for _, tt := range []struct {
 		rule    string
 		overlay Source
 		want    []string
 	}{
-		{"an unknown function", dir("local.tmpl", "{{define \"hook-30-peer\"}}\n{{qoute .Name}}{{end}}"),
+		{"an unknown function", dir("local.tmpl", "{{define \"hook-40-peer\"}}\n{{qoute .Name}}{{end}}"),
 			[]string{"custom/local.tmpl:2: error: function \"qoute\" not defined [template]\n    hint: did you mean \"quote\"?"}},
-		{"a syntax error", dir("local.tmpl", "{{define \"hook-30-peer\"}}{{if .Passive}}{{end}}"),
+		{"a syntax error", dir("local.tmpl", "{{define \"hook-40-peer\"}}{{if .Passive}}{{end}}"),
 			[]string{"custom/local.tmpl:1: error: unexpected EOF [template]"}},
 		{"both of two bad files", dir("a.tmpl", "{{if}}", "b.tmpl", "\n{{lowre .Name}}"),
 			[]string{"custom/a.tmpl:1: error: missing value for if [template]",
 				"custom/b.tmpl:2: error: function \"lowre\" not defined [template]\n    hint: did you mean \"lower\"?"}},
-		{"a slip in a hook's name", dir("local.tmpl", "\n{{define \"hook-30-peers\"}}{{end}}"),
-			[]string{"custom/local.tmpl:2: error: \"hook-30-peers\" is not a hook of this set [template]\n    hint: did you mean \"hook-30-peer\"?"}},
+		{"a slip in a hook's name", dir("local.tmpl", "\n{{define \"hook-40-peers\"}}{{end}}"),
+			[]string{"custom/local.tmpl:2: error: \"hook-40-peers\" is not a hook of this set [template]\n    hint: did you mean \"hook-40-peer\"?"}},
 		{"a hook that is nothing like one", dir("local.tmpl", "{{define \"hook-something-else\"}}{{end}}"),
 			[]string{"custom/local.tmpl:1: error: \"hook-something-else\" is not a hook of this set [template]\n" +
-				"    hint: hooks: hook-10-top, hook-20-bgp-template, hook-30-peer, hook-40-kernel, hook-90-end"}},
-		{"text outside of define", dir("local.tmpl", "{{define \"hook-30-peer\"}}\n  hold time 30;\n{{end}}\n\n  scan time 10;\n"),
+				"    hint: hooks: hook-10-top, hook-20-kernel, hook-30-bgp-template, hook-40-peer, hook-90-end"}},
+		{"text outside of define", dir("local.tmpl", "{{define \"hook-40-peer\"}}\n  hold time 30;\n{{end}}\n\n  scan time 10;\n"),
 			[]string{"custom/local.tmpl:5: error: there is text outside of define, which is never rendered [template]\n" +
 				"    hint: put it between {{define \"NAME\"}} and {{end}}"}},
 		{"an action outside of define", dir("local.tmpl", fill+"\n{{ .Name }}"),
 			[]string{"custom/local.tmpl:2: error: there is text outside of define, which is never rendered [template]\n" +
 				"    hint: put it between {{define \"NAME\"}} and {{end}}"}},
 		{"one template in two files", dir("a.tmpl", fill, "b.tmpl", "\n"+fill),
-			[]string{"custom/b.tmpl:2: error: template \"hook-30-peer\" is defined at custom/a.tmpl:1 too [template]\n" +
+			[]string{"custom/b.tmpl:2: error: template \"hook-40-peer\" is defined at custom/a.tmpl:1 too [template]\n" +
 				"    hint: keep one of the two, or put both texts into one"}},
 		{"a call of a template that is not there, also in a branch",
-			dir("local.tmpl", "{{define \"hook-30-peer\"}}{{if .Passive}}{{else}}\n  {{template \"coment\" .}}{{end}}{{end}}"),
+			dir("local.tmpl", "{{define \"hook-40-peer\"}}{{if .Passive}}{{else}}\n  {{template \"coment\" .}}{{end}}{{end}}"),
 			[]string{"custom/local.tmpl:2:14: error: template \"coment\" is not defined [template]"}},
 		{"a call with a slip", dir("local.tmpl", `{{define "hook-90-end"}}{{range .Peers}}{{template "peeer" .}}{{end}}{{end}}`),
 			[]string{"custom/local.tmpl:1:52: error: template \"peeer\" is not defined [template]\n    hint: did you mean \"peer\"?"}},
@@ -104,7 +104,7 @@ func TestLoadUnreadable(t *testing.T) {
 // A file of an operator counts for what it defines, not for its name: one that is called
 // like a file of the set takes nothing else away.
 func TestOverlayFileWithTheNameOfABuiltinOne(t *testing.T) {
-	got := text(t, load(t, dir("hooks.tmpl", "{{define \"hook-30-peer\"}}\n  hold time 30;{{end}}")), views(t))["bird.cfg"]
+	got := text(t, load(t, dir("hooks.tmpl", "{{define \"hook-40-peer\"}}\n  hold time 30;{{end}}")), views(t))["bird.cfg"]
 	if strings.Count(got, "  hold time 30;\n}") != 2 || !strings.Contains(got, "protocol kernel") {
 		t.Errorf("got\n%s", got)
 	}

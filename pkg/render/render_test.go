@@ -51,7 +51,7 @@ func TestHasSecret(t *testing.T) {
 					v.IPv4.Peers[i].Password = bgp.NewSecret(tt.password)
 				}
 			}
-			set := load(t, dir("x.tmpl", fmt.Sprintf("{{define \"hook-20-bgp-template\"}}\n  %s{{end}}", tt.hook)))
+			set := load(t, dir("x.tmpl", fmt.Sprintf("{{define \"hook-30-bgp-template\"}}\n  %s{{end}}", tt.hook)))
 			got := map[string]bool{}
 			for _, target := range set.Targets {
 				files, problems := set.Render(target, v.Of(target.Family))
@@ -108,8 +108,8 @@ func lineWith(t *testing.T, data, part string) int {
 }
 
 func TestResourceAt(t *testing.T) {
-	overlay := dir("local.tmpl", "{{define \"hook-30-peer\"}}\n  hold time 30;\n  # mine\n  hold time 31;{{end}}"+
-		"{{define \"hook-10-top\"}}timeformat base iso long;{{end}}{{define \"hook-40-kernel\"}}scan time 10;{{end}}"+
+	overlay := dir("local.tmpl", "{{define \"hook-40-peer\"}}\n  hold time 30;\n  # mine\n  hold time 31;{{end}}"+
+		"{{define \"hook-10-top\"}}timeformat base iso long;{{end}}{{define \"hook-20-kernel\"}}scan time 10;{{end}}"+
 		"{{define \"hook-90-end\"}}# the end{{end}}")
 	files := text(t, load(t, overlay), views(t))
 	for _, tt := range []struct{ file, line, want string }{

@@ -17,13 +17,18 @@ import (
 	"github.com/birdconfd/birdconfd/test/cases/fromtext"
 )
 
-// TestMain bounds the number of random clusters where the command line does not say.
+// TestMain bounds the number of random clusters and leaves no files behind, where the
+// command line does not say otherwise. A failure names the seed to repeat it with.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
-	if !given {
-		_ = flag.Set("rapid.checks", "60") // the flag is rapid's own and takes numbers
+	given := map[string]bool{}
+	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	for name, value := range map[string]string{"rapid.checks": "60", "rapid.nofailfile": "true"} {
+		if !given[name] {
+			if err := flag.Set(name, value); err != nil {
+				panic(err) // rapid has changed its flags
+			}
+		}
 	}
 	os.Exit(m.Run())
 }
