@@ -47,19 +47,18 @@ func (k *calculation) password(m *calico.Meta, ref *calico.SecretKeyRef, field, 
 		return Secret{}, false
 	}
 	value, fault := k.lookUp(ref)
-	if fault == "" && strings.HasSuffix(value, "\n") {
-		value = strings.TrimSuffix(strings.TrimSuffix(value, "\n"), "\r")
-		k.report(m.Problem(calico.Warning, calico.RulePassword, field,
-			fmt.Sprintf("the value of key %q in %s ends in a line break, which is left out", ref.Key, k.secretName(ref)),
-			"make the Secret without a trailing newline (echo -n, printf)"))
-	}
 	hint := ""
-	if fault == "" {
-		fault = unusablePassword(value)
-	} else {
+	if fault != "" {
 		hint = k.missingHint(ref)
-	}
-	if fault == "" {
+	} else if line, ok := strings.CutSuffix(value, "\n"); ok {
+		line = strings.TrimSuffix(line, "\r")
+		if fault = unusablePassword(line); fault == "" {
+			k.report(m.Problem(calico.Warning, calico.RulePassword, field,
+				fmt.Sprintf("the value of key %q in %s ends in a line break, which is left out", ref.Key, k.secretName(ref)),
+				"make the Secret without a trailing newline (echo -n, printf)"))
+			return NewSecret(line), true
+		}
+	} else if fault = unusablePassword(value); fault == "" {
 		return NewSecret(value), true
 	}
 	k.report(m.Problem(calico.Error, calico.RulePassword, field,

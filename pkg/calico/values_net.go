@@ -60,8 +60,6 @@ func checkNodeAddr(a netip.Addr) *fault {
 		return &fault{RuleAddress, "is a loopback address", ""}
 	case a.IsLinkLocalUnicast():
 		return &fault{RuleAddress, "is link-local", ""}
-	case a.IsMulticast():
-		return &fault{RuleAddress, "is a multicast address", ""}
 	}
 	return checkPeerAddr(a)
 }
@@ -216,6 +214,8 @@ func (v value) nodeAddr(want family) (p netip.Prefix, bad bool) {
 	p, f := parseNodeAddr(s, want)
 	if f != nil {
 		v.refuse(s, f)
+		return p, true
 	}
-	return p, f != nil
+	v.doubtMulticast(s, p.Addr())
+	return p, false
 }

@@ -3,7 +3,6 @@ package property
 import (
 	"testing"
 
-	"github.com/birdconfd/birdconfd/pkg/bgp"
 	"github.com/birdconfd/birdconfd/test/cases/bulk"
 	"github.com/birdconfd/birdconfd/test/cases/fromtext"
 )
@@ -79,17 +78,14 @@ func measure(b *testing.B, run func()) {
 	b.ReportMetric(peak, "peak-MB")
 }
 
-// A change of a large cluster must stay cheap: this fails where something has become
-// quadratic, and leaves room for a slow machine with others on it.
-func TestLargeClusterIsCheap(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds under the race detector")
+// TestCostIsLinear counts allocations, which do not depend on the machine: a node of a
+// large cluster may not need more than one of a small cluster.
+func TestCostIsLinear(t *testing.T) {
+	perNode := func(nodes int) float64 {
+		c := fromtext.Input{Text: bulk.Nodes(nodes, true) + bulk.Racks(20, 5)}.Decode()
+		return testing.AllocsPerRun(1, func() { c.Render(t, benchNode) }) / float64(nodes)
 	}
-	small, large := fromtext.Input{Text: bulk.Nodes(200, true)}.Decode(), fromtext.Input{Text: bulk.Nodes(2000, true)}.Decode()
-	compute := func(c *fromtext.Cluster) func() {
-		return func() { bgp.Compute(c.Cluster, benchNode, bgp.Options{}) }
-	}
-	if ratio := bulk.Ratio(200, compute(small), 2000, compute(large)); ratio > 5 {
-		t.Errorf("a node of 2000 costs %.1f times as much as one of 200", ratio)
+	if small, large := perNode(200), perNode(2000); large > 1.2*small {
+		t.Errorf("%.1f allocations per node of 2000, but %.1f of 200", large, small)
 	}
 }
