@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/birdconfd/birdconfd/pkg/bgp"
-	"github.com/birdconfd/birdconfd/test/cases/bulk"
+	"github.com/birdconfd/birdconfd/test/bulk"
 )
 
 func BenchmarkCompute(b *testing.B) {

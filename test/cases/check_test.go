@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/birdconfd/birdconfd/pkg/calico"
-	"github.com/birdconfd/birdconfd/test/cases/fromtext"
+	"github.com/birdconfd/birdconfd/test/fromtext"
 )
 
 // render renders one node and holds it to what is expected of every case: BIRD accepts all

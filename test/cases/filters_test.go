@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/birdconfd/birdconfd/pkg/calico"
-	"github.com/birdconfd/birdconfd/test/cases/fromtext"
+	"github.com/birdconfd/birdconfd/test/fromtext"
 )
 
 func TestD1CommunityIsAddedOnce(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/birdconfd/birdconfd/pkg/bgp"
-	"github.com/birdconfd/birdconfd/test/cases/fromtext"
+	"github.com/birdconfd/birdconfd/test/fromtext"
 	"github.com/birdconfd/birdconfd/test/shared"
 )
 

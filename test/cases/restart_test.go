@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/birdconfd/birdconfd/pkg/calico"
-	"github.com/birdconfd/birdconfd/test/cases/fromtext"
+	"github.com/birdconfd/birdconfd/test/fromtext"
 )
 
 func TestA1RestartWaitIsGlobalAndRestartTimeIsTheMeshs(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/birdconfd/birdconfd/pkg/bgp"
 	"github.com/birdconfd/birdconfd/pkg/calico"
-	"github.com/birdconfd/birdconfd/test/cases/fromtext"
+	"github.com/birdconfd/birdconfd/test/fromtext"
 )
 
 // wantRoutes asserts, for one family, what a node originates, what it gives to its peers

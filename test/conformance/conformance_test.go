@@ -3,8 +3,6 @@
 package conformance
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"flag"
 	"maps"
@@ -22,7 +20,7 @@ import (
 	"github.com/birdconfd/birdconfd/pkg/bird/birdtest"
 	"github.com/birdconfd/birdconfd/pkg/calico"
 	"github.com/birdconfd/birdconfd/pkg/datastore/file"
-	"github.com/birdconfd/birdconfd/pkg/render"
+	"github.com/birdconfd/birdconfd/test/fromtext"
 	"github.com/birdconfd/birdconfd/test/shared"
 )
 
@@ -94,53 +92,37 @@ func readScenario(t *testing.T, path string) scenario {
 // renderStep renders a step into a directory and has BIRD check it.
 func renderStep(t *testing.T, s scenario, stepDir, out string, birds map[string]string) []calico.Problem {
 	t.Helper()
-	objects, problems := file.Load(context.Background(), []string{filepath.Join(stepDir, "input.yaml")}, nil)
-	var workloads []calico.WorkloadEndpoint
-	if s.EndpointStatus != "" {
-		var more []calico.Problem
-		workloads, more = file.LoadEndpointStatus(filepath.Join(stepDir, s.EndpointStatus))
-		problems = append(problems, more...)
-	}
-	cluster, more := calico.NewCluster(objects, workloads)
-	problems = append(problems, more...)
-	views, more := bgp.Compute(cluster, s.Node, bgp.Options{
-		RouterID:            s.Env["CALICO_ROUTER_ID"],
-		AdvertiseClusterIPs: s.Env["CALICO_ADVERTISE_CLUSTER_IPS"],
-		KubernetesNode:      s.Env["CALICO_K8S_NODE_REF"],
-	})
-	problems = append(problems, more...)
-	base, err := render.Builtin("bird1")
+	input := filepath.Join(stepDir, "input.yaml")
+	text, err := os.ReadFile(input)
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, more := render.Load(base)
-	if len(more) > 0 {
-		t.Fatal(more)
+	in := fromtext.Input{Name: input, Text: string(text), Options: bgp.Options{
+		RouterID:            s.Env["CALICO_ROUTER_ID"],
+		AdvertiseClusterIPs: s.Env["CALICO_ADVERTISE_CLUSTER_IPS"],
+		KubernetesNode:      s.Env["CALICO_K8S_NODE_REF"],
+	}}
+	var problems []calico.Problem
+	if s.EndpointStatus != "" {
+		in.Workloads, problems = file.LoadEndpointStatus(filepath.Join(stepDir, s.EndpointStatus))
 	}
-	for _, target := range set.Targets {
-		view := views.Of(target.Family)
-		if view == nil {
-			t.Fatalf("%s: withheld: %v", target.Name, problems)
+	r := in.Decode().Render(t, s.Node)
+	for name, text := range r.Files {
+		if err := os.WriteFile(filepath.Join(out, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
 		}
-		rendered, more := set.Render(target, view)
-		if len(more) > 0 {
-			t.Fatal(more)
-		}
-		for _, f := range rendered {
-			if err := os.WriteFile(filepath.Join(out, f.Name), f.Data, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		checkStep(t, s, birds[target.Binary], filepath.Join(out, target.Main()), rendered)
 	}
-	return problems
+	for _, target := range fromtext.Set(t).Targets {
+		checkStep(t, s, birds[target.Binary], filepath.Join(out, target.Main()), r)
+	}
+	return append(problems, r.Problems...)
 }
 
 // checkStep has BIRD check a step. Where the step needs Calico's own BIRD, Debian's must
 // refuse exactly the statement that only the other knows, and accept the rest.
-func checkStep(t *testing.T, s scenario, binary, main string, files []render.File) {
+func checkStep(t *testing.T, s scenario, binary, main string, r *fromtext.Result) {
 	t.Helper()
-	err := bird.Checker{Binary: binary}.Check(context.Background(), main)
+	err := bird.Checker{Binary: binary}.Check(t.Context(), main)
 	if !s.NeedsTunnel || err == nil {
 		if err != nil {
 			t.Errorf("BIRD refuses: %v", err)
@@ -151,20 +133,11 @@ func checkStep(t *testing.T, s scenario, binary, main string, files []render.Fil
 	if !ok {
 		t.Fatal(err)
 	}
-	f := render.FindFile(files, refused.File)
-	if f == nil || !bytes.Contains(bytes.Split(f.Data, []byte("\n"))[refused.Line-1], []byte("krt_tunnel")) {
+	lines := strings.Split(r.Files[filepath.Base(refused.File)], "\n")
+	if refused.Line > len(lines) || !strings.Contains(lines[refused.Line-1], "krt_tunnel") {
 		t.Fatalf("BIRD refuses something else than krt_tunnel: %v", err)
 	}
-	other := t.TempDir()
-	for _, f := range files {
-		data := bytes.ReplaceAll(f.Data, []byte("krt_tunnel"), []byte("krt_metric"))
-		if err := os.WriteFile(filepath.Join(other, f.Name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := (bird.Checker{Binary: binary}).Check(context.Background(), filepath.Join(other, filepath.Base(main))); err != nil {
-		t.Errorf("without krt_tunnel BIRD still refuses: %v", err)
-	}
+	r.Check(t) // with another word in its place
 }
 
 // difference compares two directories: everything that sessions do, with filters put in

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/birdconfd/birdconfd/pkg/bgp"
 	"github.com/birdconfd/birdconfd/pkg/calico"
 	"github.com/birdconfd/birdconfd/pkg/render"
+	"github.com/birdconfd/birdconfd/test/fromtext"
 	"github.com/birdconfd/birdconfd/test/shared"
 )
 
@@ -47,29 +47,13 @@ func TestReadmeExample(t *testing.T) {
 	if len(inputs) != 1 || len(texts) != 3 {
 		t.Fatalf("README has %d yaml and %d text blocks, want 1 and 3", len(inputs), len(texts))
 	}
-	objects, problems := calico.Decode("cluster.yaml", []byte(inputs[0]))
-	cluster, more := calico.NewCluster(objects, nil)
-	problems = append(problems, more...)
-	views, more := bgp.Compute(cluster, "ingress-1", bgp.Options{})
-	problems = append(problems, more...)
-	if len(problems) != 1 || problems[0].String()+"\n" != texts[0] {
-		t.Errorf("problems are %v, the README says\n%s", problems, texts[0])
-	}
-	base, err := render.Builtin("bird1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, more := render.Load(base)
-	if len(more) > 0 {
-		t.Fatal(more)
-	}
-	files, more := set.Render(set.Targets[0], views.IPv4)
-	if len(more) > 0 {
-		t.Fatal(more)
+	r := fromtext.Input{Name: "cluster.yaml", Text: inputs[0]}.Decode().Render(t, "ingress-1")
+	if len(r.Problems) != 1 || r.Problems[0].String()+"\n" != texts[0] {
+		t.Errorf("problems are %v, the README says\n%s", r.Problems, texts[0])
 	}
 	for _, excerpt := range texts[1:] {
-		if !strings.Contains(string(files[0].Data), excerpt) {
-			t.Errorf("the README shows\n%s\nbut bird.cfg is\n%s", excerpt, files[0].Data)
+		if !strings.Contains(r.Files["bird.cfg"], excerpt) {
+			t.Errorf("the README shows\n%s\nbut bird.cfg is\n%s", excerpt, r.Files["bird.cfg"])
 		}
 	}
 }

@@ -14,14 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/birdconfd/birdconfd/pkg/bgp"
 	"github.com/birdconfd/birdconfd/pkg/bird/birdtest"
-	"github.com/birdconfd/birdconfd/pkg/calico"
-	"github.com/birdconfd/birdconfd/pkg/render"
+	"github.com/birdconfd/birdconfd/test/fromtext"
 )
 
 //go:embed cluster.yaml
-var clusterYAML []byte
+var clusterYAML string
 
 //go:embed tor.conf
 var torConf []byte
@@ -86,30 +84,13 @@ func TestSessionsAndRoutes(t *testing.T) {
 
 func renderNode(t *testing.T, l *lab, node string) {
 	t.Helper()
-	objects, problems := calico.Decode("cluster.yaml", clusterYAML)
-	cluster, more := calico.NewCluster(objects, nil)
-	problems = append(problems, more...)
-	views, more := bgp.Compute(cluster, node, bgp.Options{})
-	for _, p := range append(problems, more...) {
+	r := fromtext.Input{Name: "cluster.yaml", Text: clusterYAML}.Decode().Render(t, node)
+	for _, p := range r.Problems {
 		t.Errorf("problem: %v", p)
 	}
-	base, err := render.Builtin("bird1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, more := render.Load(base)
-	if len(more) > 0 {
-		t.Fatal(more)
-	}
-	for _, target := range set.Targets {
-		files, more := set.Render(target, views.Of(target.Family))
-		if len(more) > 0 {
-			t.Fatal(more)
-		}
-		for _, f := range files {
-			if err := os.WriteFile(filepath.Join(l.dir(node), f.Name), f.Data, 0o600); err != nil {
-				t.Fatal(err)
-			}
+	for name, text := range r.Files {
+		if err := os.WriteFile(filepath.Join(l.dir(node), name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

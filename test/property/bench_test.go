@@ -3,8 +3,8 @@ package property
 import (
 	"testing"
 
-	"github.com/birdconfd/birdconfd/test/cases/bulk"
-	"github.com/birdconfd/birdconfd/test/cases/fromtext"
+	"github.com/birdconfd/birdconfd/test/bulk"
+	"github.com/birdconfd/birdconfd/test/fromtext"
 )
 
 const benchNode = "node-00000"

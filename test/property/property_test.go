@@ -14,7 +14,7 @@ import (
 
 	"github.com/birdconfd/birdconfd/pkg/bgp"
 	"github.com/birdconfd/birdconfd/pkg/calico"
-	"github.com/birdconfd/birdconfd/test/cases/fromtext"
+	"github.com/birdconfd/birdconfd/test/fromtext"
 )
 
 // TestMain bounds the number of random clusters and leaves no files behind, where the

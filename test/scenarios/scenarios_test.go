@@ -30,6 +30,7 @@ import (
 	"github.com/birdconfd/birdconfd/pkg/bird/birdtest"
 	"github.com/birdconfd/birdconfd/pkg/calico"
 	"github.com/birdconfd/birdconfd/pkg/render"
+	"github.com/birdconfd/birdconfd/test/fromtext"
 	"github.com/birdconfd/birdconfd/test/shared"
 )
 
@@ -134,14 +135,7 @@ func (s *scenario) render(t *testing.T) []txtar.File {
 		Families:            families,
 	})
 	problems = append(problems, more...)
-	base, err := render.Builtin("bird1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, more := render.Load(base)
-	if len(more) > 0 {
-		t.Fatal(more)
-	}
+	set := fromtext.Set(t)
 	var files []txtar.File
 	s.targets, s.results = set.Targets, map[string][]render.File{}
 	for _, target := range set.Targets {
