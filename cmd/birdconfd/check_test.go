@@ -40,7 +40,7 @@ func hooks(t *testing.T, text string) string {
 func TestCheckAccepts(t *testing.T) {
 	withTemp(t)
 	birds := birdDir(t)
-	for _, check := range []string{"--check", "--check=require", "--check=auto"} {
+	for _, check := range []string{"--check=require", "--check=require", "--check=auto"} {
 		r := birdconfd(t, "render", "--node=edge-1", "--format=json", "--bird-dir="+birds, check, edge)
 		r.want(t, 0)
 		got := parseJSON(t, r.stderr)
@@ -49,7 +49,7 @@ func TestCheckAccepts(t *testing.T) {
 		}
 	}
 	t.Setenv("PATH", birds)
-	birdconfd(t, "render", "--node=edge-1", "--check", edge).want(t, 0, "bird accepted by BIRD 1.6.", "bird6 accepted by BIRD 1.6.")
+	birdconfd(t, "render", "--node=edge-1", "--check=require", edge).want(t, 0, "bird accepted by BIRD 1.6.", "bird6 accepted by BIRD 1.6.")
 	if got := birdconfd(t, "render", "--node=edge-1", "--check=off", edge).stderr; got != "birdconfd: node edge-1\n" {
 		t.Errorf("got %q", got)
 	}
@@ -72,7 +72,7 @@ func TestCheckWithoutBird(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	// Who requires the check gets nothing that was not checked.
-	r = birdconfd(t, "render", "--node=edge-1", "--check", "--output="+out, edge)
+	r = birdconfd(t, "render", "--node=edge-1", "--check=require", "--output="+out, edge)
 	r.want(t, 1, "error: bird is not installed, so the files of bird cannot be checked"+hint,
 		"error: bird6 is not installed, so the files of bird6 cannot be checked"+hint,
 		"birdconfd: nothing was written to "+out+", because of bird and bird6\n")
@@ -100,7 +100,7 @@ func TestCheckWithAnotherBird(t *testing.T) {
 	}
 	want := fmt.Sprintf("%s/bird is BIRD %s, but the files are written for BIRD 1.6, so the files of bird ", dir, version)
 	birdconfd(t, "render", "--node=edge-1", "--family=ipv4", "--bird-dir="+dir, edge).want(t, 0, "warning: "+want+"are not checked")
-	birdconfd(t, "render", "--node=edge-1", "--family=ipv4", "--bird-dir="+dir, "--check", edge).want(t, 1, "error: "+want+"cannot be checked")
+	birdconfd(t, "render", "--node=edge-1", "--family=ipv4", "--bird-dir="+dir, "--check=require", edge).want(t, 1, "error: "+want+"cannot be checked")
 }
 
 func TestCheckWithSomethingElse(t *testing.T) {
@@ -119,7 +119,7 @@ func TestCheckWithSomethingElse(t *testing.T) {
 			if err := os.Chmod(path, tt.mode); err != nil {
 				t.Fatal(err)
 			}
-			birdconfd(t, "render", "--node=edge-1", "--family=ipv4", "--check", "--bird-dir="+filepath.Dir(path), edge).want(t, 1, tt.want)
+			birdconfd(t, "render", "--node=edge-1", "--family=ipv4", "--check=require", "--bird-dir="+filepath.Dir(path), edge).want(t, 1, tt.want)
 		})
 	}
 }

@@ -86,8 +86,7 @@ of an error, or BIRD refuses it; 2: wrong usage, or input that cannot be read.`,
 	choose(cmd, &o.family, "family", "address family", "all", "ipv4", "ipv6")
 	choose(cmd, &o.set, "set", "built-in template set", render.BuiltinNames()...)
 	f.StringVar(&o.templates, "templates", "", "directory with templates that fill hooks or take the place of built-in ones")
-	choose(cmd, &o.check, "check", "have BIRD check the result; auto: if it is installed, --check alone: require", checkModes...)
-	f.Lookup("check").NoOptDefVal = checkRequire
+	choose(cmd, &o.check, "check", "have BIRD check the result; auto: if it is installed", checkAuto, checkRequire, checkOff)
 	f.StringVar(&o.birdDir, "bird-dir", "", "directory with the BIRD programs for the check (default: PATH)")
 	f.StringVar(&o.endpointStatus, "endpoint-status", "", "directory with Calico's endpoint-status files, for local workload peers")
 	choose(cmd, &o.format, "format", "form of what goes to standard error", "text", formatJSON)
@@ -97,8 +96,6 @@ of an error, or BIRD refuses it; 2: wrong usage, or input that cannot be read.`,
 	}
 	return cmd
 }
-
-var checkModes = []string{checkAuto, checkRequire, checkOff}
 
 func usage(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format+" (see birdconfd render --help)", args...)}
@@ -110,10 +107,6 @@ func (o *renderOptions) complete(env environment, paths []string) error {
 		o.node = cmp.Or(o.node, sampleNode)
 	}
 	o.node = cmp.Or(o.node, env.getenv("NODENAME"))
-	// --check takes its value only after an equals sign.
-	if i := slices.IndexFunc(paths, func(p string) bool { return slices.Contains(checkModes, p) && !exists(p) }); i >= 0 && o.check == checkRequire {
-		return usage("there is no file %q to read; if it is the mode of the check, write --check=%s", paths[i], paths[i])
-	}
 	switch {
 	case o.sample && len(paths) > 0:
 		return usage("--sample takes no paths")
