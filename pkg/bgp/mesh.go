@@ -39,7 +39,9 @@ func (k *calculation) mesh(v *View, s *sessions) {
 		seen[a] = true
 		e := endpoint{a, cmp.Or(k.portOf(n), bgpPort)}
 		if explicit, taken := s.taken[e]; taken {
-			replaced[explicit.from] = append(replaced[explicit.from], n.Name)
+			if _, ok := k.peerPassword(explicit.from); ok { // else there is no session at all
+				replaced[explicit.from] = append(replaced[explicit.from], n.Name)
+			}
 			continue
 		}
 		text := a.String()

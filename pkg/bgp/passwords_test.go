@@ -85,8 +85,7 @@ func TestMeshPassword(t *testing.T) {
 	r = compute(t, "a", ab+config("nodeToNodeMeshEnabled: true")+peer("p", "peerSelector: all(), password: "+keyRef))
 	wantPeers(t, r.IPv4)
 	wantPeers(t, r.IPv6)
-	wantProblems(t, r, "error password BGPPeer/p spec.password.secretKeyRef: the peer is held back",
-		"info mesh-replaced BGPPeer/p: takes the place of the mesh session with b")
+	wantProblems(t, r, "error password BGPPeer/p spec.password.secretKeyRef: the peer is held back")
 }
 
 // A reference that is not complete asks for a password all the same.

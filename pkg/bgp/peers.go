@@ -80,11 +80,14 @@ func (k *calculation) explicit(v *View, s *session) (Peer, bool) {
 	if p.Internal && own.IsValid() && s.clusterID != own {
 		p.RouteReflectorClient, p.ClusterID = true, own
 	}
-	// Exactly one side of a session should connect, lest a second connection ends a
-	// graceful restart that the first began. The mesh's rule decides, but only when the
-	// other side does connect.
-	p.Passive = s.kind == Global && s.byAddress && s.node != nil &&
-		higher(s.addr, v.Address) && k.connectsTo(s.node, v.Family, s.addr)
+	if s.node != nil {
+		other := k.otherEnd(s.node, v.Family)
+		k.compareEnds(s, other, pw)
+		// Exactly one side of a session should connect, lest a second connection ends a
+		// graceful restart that the first began. The mesh's rule decides, but only when the
+		// other side does connect.
+		p.Passive = s.kind == Global && s.byAddress && higher(s.addr, v.Address) && other != nil && !other.held
+	}
 	return p, true
 }
 
@@ -99,29 +102,6 @@ func portStatement(port uint16) uint16 {
 // higher is the comparison that decides which side of a session is passive: byte order
 // of the canonical text, as every Calico version does it, so that both sides agree.
 func higher(a, b netip.Addr) bool { return a.String() > b.String() }
-
-// connectsTo tells whether another node, which has the given address, has a session of its
-// own with this one.
-func (k *calculation) connectsTo(n *calico.Node, f Family, addr netip.Addr) bool {
-	me := address(k.me, f)
-	if k.meshBetween(n, k.me) {
-		return true
-	}
-	for _, p := range k.Peers {
-		if families, _ := k.reverseSide(p, n); slices.Contains(families, f) {
-			if _, ok := k.localSide(p, k.me); ok {
-				return true
-			}
-		}
-		if _, ok := k.localSide(p, n); !ok {
-			continue
-		}
-		if p.PeerIP == me || (p.PeerSelector != nil && p.PeerSelector.Matches(k.me.Labels)) {
-			return true
-		}
-	}
-	return false
-}
 
 // localASReturn reports that a node at the other end expects our real AS number, since
 // nothing tells it about localASNumber.

@@ -42,8 +42,9 @@ func TestReversePeering(t *testing.T) {
 		// The gateway to this node means something on the other side only (F-9), and so do
 		// the local AS number and the number of times it may be in a path (F-10).
 		{name: "reachableBy, localASNumber and numAllowedLocalASNumbers stay on their side", node: "a",
-			text: peer("p", "node: b, peerIP: 192.0.2.1, asNumber: 64512, reachableBy: 192.0.2.254, localASNumber: 65000, numAllowedLocalASNumbers: 1"),
-			v4:   []string{"Node_192_0_2_2 as 64512 source 192.0.2.1 is b"}},
+			text:     peer("p", "node: b, peerIP: 192.0.2.1, asNumber: 64512, reachableBy: 192.0.2.254, localASNumber: 65000, numAllowedLocalASNumbers: 1"),
+			v4:       []string{"Node_192_0_2_2 as 64512 source 192.0.2.1 is b"},
+			problems: []string{"warning peer-mismatch BGPPeer/p: node b of this cluster, whose AS number is 65000, not 64512"}},
 		{name: "localASNumber towards a node is reported, as the other side knows nothing of it", node: "b",
 			text:     peer("p", "node: b, peerIP: 192.0.2.1, asNumber: 64512, localASNumber: 65000"),
 			v4:       []string{"Node_192_0_2_1 as 64512 local 65000 external source 192.0.2.2 is a"},

@@ -40,6 +40,7 @@ const (
 	RuleDuplicatePeer    = "duplicate-peer"    // two resources ask for one session
 	RuleMeshReplaced     = "mesh-replaced"     // an explicit peer takes the place of a mesh session
 	RuleMissingFilter    = "missing-filter"    // a peer names a BGPFilter that does not exist
+	RulePeerMismatch     = "peer-mismatch"     // the two ends of a session between nodes do not agree
 	RulePeerAS           = "peer-as"           // a peer without AS number
 	RuleLocalAS          = "local-as"          // a local AS that has no or only half an effect
 	RuleUnusedConfig     = "unused-config"     // a node.* BGPConfiguration without its node

@@ -1,0 +1,46 @@
+package bgp_test
+
+import "testing"
+
+// TestEndsThatDisagree renders the node whose side is asked for explicitly: it knows both
+// sides, and says what keeps the session from coming up.
+func TestEndsThatDisagree(t *testing.T) {
+	nodes := node4("a", "192.0.2.1/24") + node4("b", "192.0.2.2/24")
+	const mismatch = "warning peer-mismatch BGPPeer/"
+	for _, c := range []struct {
+		name, node, text string
+		v4               []string
+		problems         []string
+	}{
+		{"the node has another AS number", "a",
+			peer("p", "peerIP: 192.0.2.2, asNumber: 65000"),
+			[]string{"Global_192_0_2_2 as 65000 external source 192.0.2.1 passive is b"},
+			[]string{mismatch + "p spec.asNumber: node b of this cluster, whose AS number is 64512, not 65000",
+				"info mesh-replaced BGPPeer/p: session with b"}},
+		{"nobody connects when the other side is held back", "a",
+			config("nodeMeshPassword: {secretKeyRef: {name: none, key: k}}") + peer("p", "peerIP: 192.0.2.2, asNumber: 64512, reversePeering: Manual"),
+			[]string{"Global_192_0_2_2 as 64512 source 192.0.2.1 is b"},
+			[]string{"error password BGPConfiguration/default spec.nodeMeshPassword.secretKeyRef: all mesh sessions are held back"}},
+		{"password of the mesh against that of a peer", "a",
+			config("nodeMeshPassword: {secretKeyRef: {name: s, key: k}}") + secret("s", "k", "hunter2") + secret("t", "k", "hunter3") +
+				peer("p", "node: a, peerIP: 192.0.2.2, asNumber: 64512, reversePeering: Manual, password: {secretKeyRef: {name: t, key: k}}"),
+			[]string{"Node_192_0_2_2 as 64512 source 192.0.2.1 password hunter3 is b"},
+			[]string{mismatch + "p spec.password: whose side follows the node-to-node mesh, with another password", "info mesh-replaced BGPPeer/p: session with b"}},
+		{"each side follows a resource of its own", "a",
+			secret("s", "k", "hunter2") + peer("x", "peerIP: 192.0.2.1, asNumber: 64512") +
+				peer("y", "peerIP: 192.0.2.2, asNumber: 64512, password: {secretKeyRef: {name: s, key: k}}"),
+			[]string{"Global_192_0_2_2 as 64512 source 192.0.2.1 password hunter2 passive is b"},
+			[]string{"warning duplicate-peer BGPPeer/x: BGPPeer/y asks for the same session",
+				mismatch + "y spec.password: whose side follows BGPPeer/x, with another password", "info mesh-replaced BGPPeer/y: session with b"}},
+		{"both sides follow one resource", "b",
+			secret("s", "k", "hunter2") + peer("y", "peerIP: 192.0.2.2, asNumber: 64512, ttlSecurity: 1, password: {secretKeyRef: {name: s, key: k}}"),
+			[]string{"Node_192_0_2_1 as 64512 source 192.0.2.2 ttl 1 password hunter2 is a"},
+			[]string{"info mesh-replaced BGPPeer/y: session with a"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := compute(t, c.node, nodes+c.text)
+			wantProblems(t, r, c.problems...)
+			wantPeers(t, r.IPv4, c.v4...)
+		})
+	}
+}
