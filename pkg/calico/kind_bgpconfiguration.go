@@ -148,6 +148,9 @@ func (v value) serviceRanges() []ServiceRange {
 		e.fate.whole = true
 		serviceRangeFields.read(&r, e)
 		if r.prefix.IsValid() {
+			if r.prefix.Bits() == 0 {
+				e.report(Warning, RulePrefix, r.prefix.String()+" is every address: all routes are announced, and none gets into the kernel", "is the length missing?")
+			}
 			out = append(out, ServiceRange{Prefix: r.prefix, Field: e.path})
 		}
 	}

@@ -151,7 +151,7 @@ func TestBGPConfigurationBadFields(t *testing.T) {
 	const field = "error: BGPConfiguration/default spec."
 	for _, tt := range []struct{ name, spec, problem string }{
 		{"severity", "logSeverityScreen: verbose", `in.yaml:6:23: ` + field + `logSeverityScreen: "verbose" is not one of Trace, Debug, Info, Warning, Error, Fatal; the field counts as unset [enum]`},
-		{"boolean in quotes", `nodeToNodeMeshEnabled: "false"`, `in.yaml:6:27: ` + field + `nodeToNodeMeshEnabled: text stands where true or false belongs; the field counts as unset [wrong-type]`},
+		{"boolean misspelt", `nodeToNodeMeshEnabled: flase`, `in.yaml:6:27: ` + field + `nodeToNodeMeshEnabled: text stands where true or false belongs; the field counts as unset [wrong-type]`},
 		{"AS 0", "asNumber: 0", `in.yaml:6:14: ` + field + `asNumber: 0 is outside 1 to 4294967295; the field counts as unset [range]`},
 		{"AS too large", "asNumber: 4294967296", `in.yaml:6:14: ` + field + `asNumber: 4294967296 is outside 1 to 4294967295; the field counts as unset [range]`},
 		{"AS too large by far", "asNumber: 42949672960000000000000", `in.yaml:6:14: ` + field + `asNumber: 42949672960000000000000 is outside 1 to 4294967295; the field counts as unset [range]`},
@@ -300,5 +300,16 @@ func TestMeshPasswordIsNeverLost(t *testing.T) {
 	}
 	if c := one[*BGPConfiguration](t, decodeTest(t, config("default", "nodeMeshPassword: null"))); c.NodeMeshPassword != nil {
 		t.Error("a null is a password")
+	}
+}
+
+// What is meant is plain, and without the value the mesh would be on.
+func TestBooleanInQuotes(t *testing.T) {
+	objects, problems := Decode("in.yaml", []byte("apiVersion: projectcalico.org/v3\nkind: BGPConfiguration\nmetadata: {name: default}\nspec: {nodeToNodeMeshEnabled: \"false\"}\n"))
+	if len(problems) != 1 || problems[0].String() != `in.yaml:4:31: warning: BGPConfiguration/default spec.nodeToNodeMeshEnabled: "false" is text where true or false belongs; it is taken for false [wrong-type]`+"\n    hint: remove the quotes" {
+		t.Errorf("problems are %v", problems)
+	}
+	if on := objects[0].(*BGPConfiguration).NodeToNodeMeshEnabled; on == nil || *on {
+		t.Errorf("the mesh is %v", on)
 	}
 }

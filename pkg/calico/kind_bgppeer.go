@@ -76,6 +76,9 @@ func (o *object) checkPeer(p *BGPPeer) bool {
 		o.report(Error, RuleConflict, "spec.asNumber", fmt.Sprintf("the AS numbers of the nodes that peerSelector selects count; %d is ignored", p.ASNumber), "remove asNumber")
 		p.ASNumber = 0
 	}
+	if p.ReachableBy.IsValid() && p.ReachableBy == p.PeerIP {
+		o.report(Warning, RuleConflict, "spec.reachableBy", "the peer is reached through itself; BIRD has no way to it", "name the router on the way")
+	}
 	if p.KeepOriginalNextHop && p.NextHopMode != "" {
 		o.report(Warning, RuleConflict, "spec.keepOriginalNextHop", fmt.Sprintf("nextHopMode %s counts; this older field is ignored", p.NextHopMode), "remove keepOriginalNextHop")
 		p.KeepOriginalNextHop = false

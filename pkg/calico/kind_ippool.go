@@ -72,7 +72,8 @@ func (v value) encapMode() EncapMode {
 			return EncapMode(w)
 		}
 	}
-	v.doubt(s, notOneOf(s, words), "it counts as Never")
+	f := notOneOf(s, words)
+	v.report(Error, f.rule, v.show(s)+" "+f.what+"; it counts as Never", f.hint)
 	return EncapNever
 }
 

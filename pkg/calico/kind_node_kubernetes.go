@@ -58,7 +58,7 @@ func readKubernetesNode(o *object, m mapping) Object {
 }
 
 // annotation reads the text of an annotation with one of the parsers of this package. A
-// bad one is only doubtful, and gives the zero value.
+// bad one gives the zero value.
 func annotation[T any](v value, parse func(string) (T, *fault)) T {
 	var none T
 	s, ok := v.text()
@@ -67,7 +67,7 @@ func annotation[T any](v value, parse func(string) (T, *fault)) T {
 	}
 	t, f := parse(s)
 	if f != nil {
-		v.doubt(s, f, "it counts as unset")
+		v.report(Error, f.rule, v.show(s)+" "+f.what+"; it counts as unset", f.hint)
 		return none
 	}
 	return t

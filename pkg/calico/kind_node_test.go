@@ -119,12 +119,12 @@ func TestKubernetesNodeAnnotations(t *testing.T) {
 		{"address that is no text", "IPv4Address: 10.5", "in.yaml:6:36: error: Node/a metadata.annotations[projectcalico.org/IPv4Address]: a number stands where text belongs; the entry is left out [wrong-type]\n    hint: put it in quotes: \"10.5\"", Node{BadIPv4: true}},
 		{"bare address", "IPv4Address: 10.0.0.1", "", Node{IPv4: netip.MustParsePrefix("10.0.0.1/32")}},
 		{"dotted AS", `ASNumber: "1.10"`, "", Node{ASNumber: 65546}},
-		{"bad AS", `ASNumber: "x"`, `in.yaml:6:33: warning: Node/a metadata.annotations[projectcalico.org/ASNumber]: "x" is not an AS number; it counts as unset [wrong-type]` + "\n    hint: write 1 to 4294967295, or in quotes two numbers up to 65535 with a dot, as in \"1.10\"", Node{}},
-		{"AS 0", `ASNumber: "0"`, `in.yaml:6:33: warning: Node/a metadata.annotations[projectcalico.org/ASNumber]: "0" is outside 1 to 4294967295; it counts as unset [range]`, Node{}},
+		{"bad AS", `ASNumber: "x"`, `in.yaml:6:33: error: Node/a metadata.annotations[projectcalico.org/ASNumber]: "x" is not an AS number; it counts as unset [wrong-type]` + "\n    hint: write 1 to 4294967295, or in quotes two numbers up to 65535 with a dot, as in \"1.10\"", Node{}},
+		{"AS 0", `ASNumber: "0"`, `in.yaml:6:33: error: Node/a metadata.annotations[projectcalico.org/ASNumber]: "0" is outside 1 to 4294967295; it counts as unset [range]`, Node{}},
 		{"cluster id as a CIDR", "RouteReflectorClusterID: 224.0.0.0/24", "", Node{ClusterID: netip.MustParseAddr("224.0.0.0")}},
-		{"cluster id as a CIDR with host bits", "RouteReflectorClusterID: 224.0.0.1/24", `in.yaml:6:48: warning: Node/a metadata.annotations[projectcalico.org/RouteReflectorClusterID]: "224.0.0.1/24" is not an IP address; it counts as unset [address]`, Node{}},
-		{"WireGuard address", "IPv6WireguardInterfaceAddr: 10.0.0.1", `in.yaml:6:51: warning: Node/a metadata.annotations[projectcalico.org/IPv6WireguardInterfaceAddr]: "10.0.0.1" is IPv4 where IPv6 belongs; it counts as unset [family]`, Node{}},
-		{"labels", "labels: '{a}'", `in.yaml:6:31: warning: Node/a metadata.annotations[projectcalico.org/labels]: "{a}" is not a JSON mapping of labels; it counts as unset [metadata]`, Node{}},
+		{"cluster id as a CIDR with host bits", "RouteReflectorClusterID: 224.0.0.1/24", `in.yaml:6:48: error: Node/a metadata.annotations[projectcalico.org/RouteReflectorClusterID]: "224.0.0.1/24" is not an IP address; it counts as unset [address]`, Node{}},
+		{"WireGuard address", "IPv6WireguardInterfaceAddr: 10.0.0.1", `in.yaml:6:51: error: Node/a metadata.annotations[projectcalico.org/IPv6WireguardInterfaceAddr]: "10.0.0.1" is IPv4 where IPv6 belongs; it counts as unset [family]`, Node{}},
+		{"labels", "labels: '{a}'", `in.yaml:6:31: error: Node/a metadata.annotations[projectcalico.org/labels]: "{a}" is not a JSON mapping of labels; it counts as unset [metadata]`, Node{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var problems []string

@@ -35,7 +35,7 @@ func TestBlockAffinity(t *testing.T) {
 		{name: "another state", version: calicoV3, spec: head + "state: Confirmed", problem: `in.yaml:4:52: ` + affinity + `state: "Confirmed" is not one of confirmed, pending, pendingDeletion` + out + "[enum]\n    hint: did you mean \"confirmed\"?"},
 		{name: "another type", version: calicoV3, spec: head + "type: pod", problem: `in.yaml:4:51: ` + affinity + `type: "pod" is not one of host, virtual` + out + "[enum]"},
 		{name: "boolean in v1", version: calicoV1, spec: head + "deleted: false", problem: `in.yaml:4:54: ` + affinity + `deleted: a boolean stands where text belongs` + out + "[wrong-type]\n    hint: put it in quotes: \"false\""},
-		{name: "text in v3", version: calicoV3, spec: head + `deleted: "false"`, problem: `in.yaml:4:54: ` + affinity + `deleted: text stands where true or false belongs` + out + "[wrong-type]"},
+		{name: "text in v3", version: calicoV3, spec: head + `deleted: "no"`, problem: `in.yaml:4:54: ` + affinity + `deleted: text stands where true or false belongs` + out + "[wrong-type]"},
 		{name: "no cidr", version: calicoV3, spec: "node: alpha", problem: "in.yaml:1:1: " + affinity + "cidr: the field is required" + out + "[missing-field]"},
 		{name: "no node", version: calicoV3, spec: "cidr: 198.51.100.16/28, node: ''", problem: "in.yaml:1:1: " + affinity + "node: the field is required" + out + "[missing-field]"},
 		{name: "bad cidr", version: calicoV3, spec: "node: alpha, cidr: 198.51.100.16", problem: `in.yaml:4:27: ` + affinity + `cidr: "198.51.100.16" is an address without a prefix length` + out + "[prefix]\n    hint: write 198.51.100.16/32 if this one address is meant"},

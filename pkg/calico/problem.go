@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Severity says how bad a Problem is.
@@ -70,21 +71,32 @@ type Problem struct {
 func (p Problem) String() string {
 	var b strings.Builder
 	if !p.Position.IsZero() {
-		b.WriteString(p.Position.String())
+		b.WriteString(printable(p.Position.String()))
 		b.WriteString(": ")
 	}
 	b.WriteString(p.Severity.String())
 	b.WriteString(": ")
 	if where := strings.TrimSpace(p.Resource + " " + p.Field); where != "" {
-		b.WriteString(where)
+		b.WriteString(printable(where))
 		b.WriteString(": ")
 	}
-	fmt.Fprintf(&b, "%s [%s]", p.Message, p.Rule)
+	fmt.Fprintf(&b, "%s [%s]", printable(p.Message), p.Rule)
 	if p.Hint != "" {
 		b.WriteString("\n    hint: ")
-		b.WriteString(p.Hint)
+		b.WriteString(printable(p.Hint))
 	}
 	return b.String()
+}
+
+// printable takes control characters out of a text that may come from anywhere, so that it
+// can neither break a line nor steer a terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '?'
+		}
+		return r
+	}, s)
 }
 
 // SortProblems puts problems in a fixed order: by place, then resource, field,

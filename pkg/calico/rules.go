@@ -5,6 +5,7 @@ package calico
 const (
 	RuleSyntax             = "syntax"              // not YAML or JSON
 	RuleUnreadable         = "unreadable"          // file or directory cannot be read
+	RuleNotRead            = "not-read"            // a directory inside a directory
 	RuleUnknownKind        = "unknown-kind"        // a kind that is not read here
 	RuleUnknownVersion     = "unknown-version"     // a kind of ours with an apiVersion that is not
 	RuleUnknownField       = "unknown-field"       // a field that the kind does not have

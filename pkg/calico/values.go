@@ -76,6 +76,11 @@ func (v value) boolean() (b, ok bool) {
 		}
 		return false, true
 	}
+	if s := v.node.Value; v.typeName() == aText && (s == "true" || s == "false") {
+		// What is meant is plain, and the default may be the opposite.
+		v.report(Warning, RuleWrongType, quote(s)+" is text where true or false belongs; it is taken for "+s, "remove the quotes")
+		return s == "true", true
+	}
 	v.wrongType("true or false", "")
 	return false, false
 }

@@ -124,8 +124,11 @@ func (v value) gateway() netip.Addr {
 
 // doubtMulticast warns of addresses that BIRD takes and that cannot work.
 func (v value) doubtMulticast(s string, a netip.Addr) {
-	if a.IsMulticast() {
+	switch {
+	case a.IsMulticast():
 		v.doubt(s, &fault{RuleAddress, "is a multicast address", "is one of the first digits wrong?"}, "it is used all the same")
+	case a.IsLoopback():
+		v.doubt(s, &fault{RuleAddress, "is a loopback address", ""}, "it is used all the same")
 	}
 }
 

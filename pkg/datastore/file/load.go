@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/birdconfd/birdconfd/pkg/calico"
 )
@@ -70,7 +71,7 @@ func (l *loader) standardInput(ctx context.Context) {
 
 func (l *loader) directory(ctx context.Context, dir string) {
 	names, err := list(dir, func(name string) bool {
-		return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
+		return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(name)))
 	})
 	if err != nil {
 		l.unreadable(dir, err)
@@ -81,6 +82,22 @@ func (l *loader) directory(ctx context.Context, dir string) {
 	}
 	for _, name := range names {
 		l.decode(ctx, name, openFile(name))
+	}
+	l.below(dir)
+}
+
+// below says what is not read, since people sort resources into directories.
+func (l *loader) below(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return // it was read a moment ago
+	}
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			l.problems = append(l.problems, calico.Problem{Severity: calico.Info, Rule: calico.RuleNotRead,
+				Position: calico.Position{File: filepath.Join(dir, e.Name())},
+				Message:  "directories inside of a directory are not read", Hint: "name it too if it holds resources"})
+		}
 	}
 }
 

@@ -79,6 +79,10 @@ func TestLoad(t *testing.T) {
 			name:  "hidden files and directories below do not count",
 			files: map[string]string{"a.yaml": pool("a"), ".hidden.yaml": pool("h"), "sub/b.yaml": pool("b"), "dir.yaml/c.yaml": pool("c")},
 			paths: []string{"DIR"}, objects: "a.yaml:a",
+			problems: []string{
+				"DIR/dir.yaml: info: directories inside of a directory are not read [not-read]\n    hint: name it too if it holds resources",
+				"DIR/sub: info: directories inside of a directory are not read [not-read]\n    hint: name it too if it holds resources",
+			},
 		},
 		{
 			name:  "a mounted ConfigMap",
