@@ -96,12 +96,22 @@ func (k *calculation) clusterRanges() []Route {
 	}
 	var out []Route
 	for text := range strings.SplitSeq(k.o.AdvertiseClusterIPs, ",") {
-		p, err := netip.ParsePrefix(strings.TrimSpace(text))
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		p, err := netip.ParsePrefix(text)
+		if a, errAddr := netip.ParseAddr(text); errAddr == nil && a.Zone() == "" {
+			p, err = host(a), nil
+		}
 		if err != nil {
 			k.report(calico.Problem{Severity: calico.Error, Rule: calico.RuleEnvironment,
 				Message: fmt.Sprintf("%s: %.60q is not a CIDR; it is not announced", variable, text),
 				Hint:    "write CIDRs such as 10.96.0.0/12, separated by commas"})
 			continue
+		}
+		if p != p.Masked() {
+			k.report(calico.Problem{Severity: calico.Warning, Rule: calico.RulePrefixHostBits,
+				Message: fmt.Sprintf("%s: %s has bits set beyond its length; it is taken for %s", variable, p, p.Masked())})
 		}
 		out = append(out, Route{Prefix: p.Masked(), Why: variable})
 	}
@@ -149,8 +159,9 @@ func (k *calculation) announced(s *calico.Service, r ranges, endpoints []*calico
 	if !local && !k.config.ServiceAggregationDisabled {
 		return false
 	}
+	families := ipFamilies(s)
 	for _, e := range endpoints {
-		if !slices.Contains(s.IPFamilies, e.AddressType) {
+		if !slices.Contains(families, e.AddressType) {
 			continue
 		}
 		for _, p := range e.Endpoints {
@@ -160,6 +171,22 @@ func (k *calculation) announced(s *calico.Service, r ranges, endpoints []*calico
 		}
 	}
 	return false
+}
+
+// ipFamilies are a Service's families. An API server always fills them in; what is written
+// by hand has the families of its cluster IPs.
+func ipFamilies(s *calico.Service) []string {
+	if len(s.IPFamilies) > 0 {
+		return s.IPFamilies
+	}
+	var out []string
+	for _, a := range s.ClusterIPs {
+		out = append(out, familyOf(a).String())
+	}
+	if a, err := netip.ParseAddr(s.ClusterIP); err == nil {
+		out = append(out, familyOf(a).String())
+	}
+	return out
 }
 
 // usesSingle tells whether a Service has an address for which a range of just one address

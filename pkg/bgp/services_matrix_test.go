@@ -87,9 +87,11 @@ func TestClusterRangesOfTheEnvironment(t *testing.T) {
 	}{
 		{"takes the place of the list", "10.0.0.0/16", []string{"10.0.0.0/16", "192.0.2.0/24", "203.0.113.0/24"}, nil, []string{unset}},
 		{"both families", "10.0.0.0/16, fd00::/112", []string{"10.0.0.0/16", "192.0.2.0/24", "203.0.113.0/24"}, []string{"fd00::/112"}, []string{unset}},
-		{"host bits are masked, as BIRD refuses them", "10.0.1.2/16", []string{"10.0.0.0/16", "192.0.2.0/24", "203.0.113.0/24"}, nil, []string{unset}},
-		{"bad", "10.0.0.0", []string{"192.0.2.0/24", "203.0.113.0/24"}, nil,
-			[]string{unset, `error environment: CALICO_ADVERTISE_CLUSTER_IPS: "10.0.0.0" is not a CIDR; it is not announced`}},
+		{"host bits are masked, as BIRD refuses them", "10.0.1.2/16", []string{"10.0.0.0/16", "192.0.2.0/24", "203.0.113.0/24"}, nil,
+			[]string{unset, "warning prefix-host-bits: CALICO_ADVERTISE_CLUSTER_IPS: 10.0.1.2/16 has bits set beyond its length; it is taken for 10.0.0.0/16"}},
+		{"bare address and nothing after the last comma", "10.0.0.1,", []string{"10.0.0.1/32", "192.0.2.0/24", "203.0.113.0/24"}, nil, []string{unset}},
+		{"bad", "10.0.0.0/40", []string{"192.0.2.0/24", "203.0.113.0/24"}, nil,
+			[]string{unset, `error environment: CALICO_ADVERTISE_CLUSTER_IPS: "10.0.0.0/40" is not a CIDR; it is not announced`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := computeWith(t, "worker-1", bgp.Options{AdvertiseClusterIPs: c.variable}, workers)

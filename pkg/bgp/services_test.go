@@ -103,7 +103,7 @@ func TestServiceExamples(t *testing.T) {
 			[3]string{"10.96.0.10"}, ""},
 		{"no cluster IP yet", service("web", "type: NodePort, externalTrafficPolicy: Local, ipFamilies: [IPv4], externalIPs: [203.0.113.5]", "") + here, [3]string{}, ""},
 		{"ExternalName", service("web", "type: ExternalName, externalTrafficPolicy: Local, clusterIP: 10.96.0.10, ipFamilies: [IPv4]", "") + here, [3]string{}, ""},
-		{"no families", service("web", "type: NodePort, externalTrafficPolicy: Local, clusterIP: 10.96.0.10, clusterIPs: [10.96.0.10]", "") + here, [3]string{}, ""},
+		{"no families, as written by hand: those of the cluster IPs", service("web", "type: NodePort, externalTrafficPolicy: Local, clusterIP: 10.96.0.10, clusterIPs: [10.96.0.10]", "") + here, [3]string{"10.96.0.10", "", ""}, ""},
 		{"the slice is of another Service", service("web", "type: NodePort, externalTrafficPolicy: Local, clusterIP: 10.96.0.10, clusterIPs: [10.96.0.10], ipFamilies: [IPv4]", "") + slice("web-1", "other", "IPv4", "worker-1"),
 			[3]string{}, ""},
 		{"the last slice is empty", webService("Local", "203.0.113.5", "") + slice("web-1", "web", "IPv4"), [3]string{}, ""},

@@ -198,6 +198,10 @@ func (k *calculation) reverseSide(p *calico.BGPPeer, n *calico.Node) ([]Family, 
 
 // workloads adds the workloads on this node that Calico's agent has tied to a BGPPeer.
 func (k *calculation) workloads(s *sessions, p *calico.BGPPeer) {
+	if len(k.Workloads) == 0 {
+		k.report(p.Problem(calico.Info, calico.RuleUnknownWorkload, "spec.localWorkloadSelector",
+			"there are no endpoint-status files in the input, so no workload is a peer", ""))
+	}
 	for _, w := range k.Workloads {
 		if w.BGPPeerName != p.Name {
 			continue
