@@ -122,6 +122,7 @@ func (l *loader) parse(layer int, src Source, name string) {
 		l.unreadable(label, "cannot be read: "+cause(err), "")
 		return
 	}
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")) // some editors begin a file with it
 	file, err := newTemplate(label).Parse(string(text))
 	if err != nil {
 		l.problems = append(l.problems, templateProblem(err))

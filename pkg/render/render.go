@@ -44,7 +44,8 @@ func (s *Set) Render(t Target, v *bgp.View) ([]File, []calico.Problem) {
 }
 
 // tidy takes away blanks at the ends of lines, and empty lines at both ends, before a
-// closing brace and after another one, so that what templates leave behind does not show.
+// closing brace or an indented line and after another one, so that what templates leave
+// behind does not show.
 func tidy(data []byte) []byte {
 	out := make([]byte, 0, len(data)+1)
 	empty := true // as if one had come before, so that none is at the start
@@ -53,7 +54,7 @@ func tidy(data []byte) []byte {
 		if len(line) == 0 && empty {
 			continue
 		}
-		if empty && len(out) > 0 && bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("}")) {
+		if empty && len(out) > 0 && len(line) > 0 && bytes.IndexByte([]byte("} \t"), line[0]) >= 0 {
 			out = out[:len(out)-1]
 		}
 		empty = len(line) == 0
