@@ -18,6 +18,7 @@ func variable(flag string) string {
 func TestEveryFlagHasAVariable(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "templates", "local.tmpl"), `{{define "hook-90-end"}}# mine{{end}}`)
+	flawed := writeFile(t, filepath.Join(dir, "flawed.yaml"), readFile(t, edge)+flaw)
 	ordinary := []string{edge, "--node=edge-1", "--check=off"}
 	cases := map[string]struct {
 		args  []string
@@ -34,6 +35,7 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 		"endpoint-status": {ordinary, filepath.Join(dir, "absent")},
 		"format":          {ordinary, "json"},
 		"show-secrets":    {ordinary, "true"},
+		"strict":          {[]string{flawed, "--node=edge-1", "--check=off"}, "true"},
 	}
 	renderCommand(environment{}).Flags().VisitAll(func(f *pflag.Flag) {
 		t.Run(f.Name, func(t *testing.T) {

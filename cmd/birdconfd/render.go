@@ -40,6 +40,7 @@ type renderOptions struct {
 	format         string
 	sample         bool
 	showSecrets    bool
+	strict         bool
 }
 
 // Values of flags.
@@ -90,6 +91,7 @@ of an error, or BIRD refuses it; 2: wrong usage, or input that cannot be read.`,
 	f.StringVar(&o.birdDir, "bird-dir", "", "directory with the BIRD programs for the check (default: PATH)")
 	f.StringVar(&o.endpointStatus, "endpoint-status", "", "directory with Calico's endpoint-status files, for local workload peers")
 	choose(cmd, &o.format, "format", "form of what goes to standard error", "text", formatJSON)
+	f.BoolVar(&o.strict, "strict", false, "print and write nothing when there is any error")
 	f.BoolVar(&o.showSecrets, "show-secrets", false, "do not conceal passwords on standard output")
 	for _, name := range []string{"output", "templates", "bird-dir", "endpoint-status"} {
 		_ = cmd.MarkFlagDirname(name) // fails only for a flag that is not there
@@ -201,6 +203,10 @@ func (o *renderOptions) render(ctx context.Context, env environment, paths []str
 	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("interrupted before anything was written: %w", context.Cause(ctx))
+	}
+	if o.strict && r.exitCode() != exitFine {
+		r.note("nothing was printed or written, because of errors")
+		return nil
 	}
 	if o.output == stdoutName {
 		return o.print(env, set, results, r)

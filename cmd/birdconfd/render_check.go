@@ -32,7 +32,9 @@ func (o *renderOptions) checkTarget(ctx context.Context, set *render.Set, res *r
 	}
 	defer os.RemoveAll(dir)
 	if err := (bird.Checker{Binary: binary}).Check(ctx, filepath.Join(dir, res.target.Main())); err != nil {
-		res.refused = true
+		if res.refused = true; ctx.Err() != nil {
+			return // interrupted, which says nothing about the files
+		}
 		r.add(refusal(err, res, dir))
 		return
 	}
@@ -66,6 +68,9 @@ func (o *renderOptions) findBird(ctx context.Context, set *render.Set, t render.
 		severity, consequence = calico.Error, "the files of %s cannot be checked"
 	}
 	complain := func(what string) {
+		if ctx.Err() != nil {
+			return // interrupted, which says nothing about BIRD
+		}
 		r.add(problemOf(severity, calico.RuleBirdCheck, what+", so "+fmt.Sprintf(consequence, t.Name),
 			fmt.Sprintf("install BIRD %s, or name its directory with --bird-dir", set.Bird)))
 	}
@@ -73,6 +78,8 @@ func (o *renderOptions) findBird(ctx context.Context, set *render.Set, t render.
 	if err != nil {
 		if o.birdDir == "" && (errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)) {
 			complain(t.Binary + " is not installed")
+		} else if errors.Is(err, fs.ErrNotExist) {
+			complain("there is no " + name)
 		} else {
 			complain(err.Error())
 		}

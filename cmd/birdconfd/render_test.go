@@ -213,3 +213,31 @@ func TestInterrupted(t *testing.T) {
 	}
 	call{ctx: ctx, args: []string{"render", "--node=edge-1", edge}}.run(t).want(t, 2, "edge.yaml: error: cannot be read: terminated [unreadable]")
 }
+
+// flaw is a resource with an error that costs one field only.
+const flaw = `
+---
+apiVersion: projectcalico.org/v3
+kind: BGPPeer
+metadata: {name: flawed}
+spec: {peerIP: 198.51.100.250, asNumber: 64501, maxRestartTime: 1500ms}
+`
+
+// Any error costs as little as it can, unless that is not wanted.
+func TestStrict(t *testing.T) {
+	dir := t.TempDir()
+	input := writeFile(t, filepath.Join(dir, "cluster.yaml"), readFile(t, edge)+flaw)
+	out := filepath.Join(dir, "out")
+	args := []string{"render", "--node=edge-1", "--check=off", "--output=" + out, input}
+	birdconfd(t, append(args, "--strict")...).want(t, 1, "spec.maxRestartTime", "birdconfd: nothing was printed or written, because of errors\n")
+	if exists(out) {
+		t.Error("something was written")
+	}
+	birdconfd(t, args...).want(t, 1, "spec.maxRestartTime", "6 files written")
+	if r := birdconfd(t, "render", "--node=edge-1", "--check=off", "--strict", input); r.stdout != "" {
+		t.Errorf("standard output has\n%s", r.stdout)
+	}
+	if r := birdconfd(t, "render", "--node=edge-1", "--check=off", "--strict", edge); r.stdout == "" {
+		t.Error("nothing was printed although there is no error")
+	}
+}
