@@ -181,6 +181,9 @@ func (o *renderOptions) render(ctx context.Context, env environment, paths []str
 		return err
 	}
 	cluster, ok := o.read(ctx, env, paths, r)
+	if ctx.Err() != nil {
+		return interrupted(ctx)
+	}
 	if !ok {
 		return nil
 	}
@@ -202,7 +205,7 @@ func (o *renderOptions) render(ctx context.Context, env environment, paths []str
 		}
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("interrupted before anything was written: %w", context.Cause(ctx))
+		return interrupted(ctx)
 	}
 	if o.strict && r.exitCode() != exitFine {
 		r.note("nothing was printed or written, because of errors")
@@ -212,6 +215,10 @@ func (o *renderOptions) render(ctx context.Context, env environment, paths []str
 		return o.print(env, set, results, r)
 	}
 	return o.write(results, r)
+}
+
+func interrupted(ctx context.Context) error {
+	return fmt.Errorf("interrupted before anything was written: %w", context.Cause(ctx))
 }
 
 // rendered is what came out for one target.

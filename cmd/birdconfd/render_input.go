@@ -34,6 +34,9 @@ func (o *renderOptions) read(ctx context.Context, env environment, paths []strin
 	} else {
 		objects, problems = file.Load(ctx, paths, env.stdin)
 	}
+	if ctx.Err() != nil {
+		return nil, false // what was cut short is not unreadable
+	}
 	r.add(problems...)
 	var workloads []calico.WorkloadEndpoint
 	if dir, must := o.endpointStatusDir(env); must && !exists(dir) {
