@@ -101,6 +101,7 @@ type calculation struct {
 	byAddress map[netip.Addr][]*calico.Node
 	ports     map[string]uint16
 	passwords map[*calico.BGPPeer]password
+	reaching  *reach
 	problems  []calico.Problem
 	reported  map[calico.Problem]bool
 }

@@ -23,44 +23,71 @@ type end struct {
 // order in which they count there, then the mesh. It is nil when there is none. Ports do
 // not count, since a node has one session to an address as a rule.
 func (k *calculation) otherEnd(n *calico.Node, f Family) *end {
-	me := address(k.me, f)
+	r := k.reach()
 	e := &end{as: k.asOf(k.me), ownAS: k.asOf(n)}
-	forward := func(p *calico.BGPPeer) bool {
-		if _, ok := k.localSide(p, n); !ok || p.LocalWorkloadSelector != nil {
-			return false
-		}
-		if p.PeerIP != me || !me.IsValid() {
-			return p.PeerSelector != nil && p.PeerSelector.Matches(k.me.Labels)
-		}
-		e.as, e.ownAS = cmp.Or(p.ASNumber, k.globalAS), cmp.Or(p.LocalASNumber, e.ownAS)
-		return true
-	}
-	reverse := func(p *calico.BGPPeer) bool {
-		families, _ := k.reverseSide(p, n)
-		_, ok := k.localSide(p, k.me)
-		return ok && slices.Contains(families, f)
-	}
-	for _, step := range []func(*calico.BGPPeer) bool{
-		func(p *calico.BGPPeer) bool { return isGlobal(p) && forward(p) },
-		func(p *calico.BGPPeer) bool { return !isGlobal(p) && forward(p) },
-		reverse,
-	} {
-		if i := slices.IndexFunc(k.Peers, step); i >= 0 {
-			e.from = k.Peers[i]
-			e.ttl = e.from.TTLSecurity
-			var ok bool
-			e.password, ok = k.peerPassword(e.from)
-			e.held = !ok
-			return e
-		}
-	}
-	if !k.meshBetween(n, k.me) {
-		return nil
+	e.from = first(r.forward, func(p *calico.BGPPeer) bool {
+		_, ok := k.localSide(p, n)
+		return ok && (p.PeerSelector != nil || p.PeerIP == address(k.me, f))
+	})
+	switch {
+	case e.from != nil && e.from.PeerSelector == nil:
+		e.as, e.ownAS = cmp.Or(e.from.ASNumber, k.globalAS), cmp.Or(e.from.LocalASNumber, e.ownAS)
+	case e.from == nil:
+		e.from = first(r.backward, func(p *calico.BGPPeer) bool {
+			families, _ := k.reverseSide(p, n)
+			return slices.Contains(families, f)
+		})
 	}
 	var ok bool
-	e.password, ok = k.meshPassword()
+	switch {
+	case e.from != nil:
+		e.ttl = e.from.TTLSecurity
+		e.password, ok = k.peerPassword(e.from)
+	case k.meshBetween(n, k.me):
+		e.password, ok = k.meshPassword()
+	default:
+		return nil
+	}
 	e.held = !ok
 	return e
+}
+
+// first returns the first BGPPeer that suits, nil when none does.
+func first(peers []*calico.BGPPeer, suits func(*calico.BGPPeer) bool) *calico.BGPPeer {
+	if i := slices.IndexFunc(peers, suits); i >= 0 {
+		return peers[i]
+	}
+	return nil
+}
+
+// reach holds the BGPPeers that can give other nodes a session with this one, in the order
+// in which they count: those that name it as a peer, and those whose reverse does.
+type reach struct {
+	forward, backward []*calico.BGPPeer
+}
+
+func (k *calculation) reach() *reach {
+	if k.reaching != nil {
+		return k.reaching
+	}
+	r := &reach{}
+	var specific []*calico.BGPPeer
+	for _, p := range k.Peers {
+		named := p.PeerIP.IsValid() && (p.PeerIP == k.me.IPv4.Addr() || p.PeerIP == k.me.IPv6.Addr())
+		switch {
+		case !named && (p.PeerSelector == nil || !p.PeerSelector.Matches(k.me.Labels)):
+		case isGlobal(p):
+			r.forward = append(r.forward, p)
+		default:
+			specific = append(specific, p)
+		}
+		if _, ok := k.localSide(p, k.me); ok {
+			r.backward = append(r.backward, p)
+		}
+	}
+	r.forward = append(r.forward, specific...)
+	k.reaching = r
+	return r
 }
 
 // source names what made the other side.
