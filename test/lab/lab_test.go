@@ -82,6 +82,41 @@ func TestSessionsAndRoutes(t *testing.T) {
 	l.noErrors()
 }
 
+// TestDeadPeerHoldsTheStartNoLongerThanAsked starts a node as after a crash, with its peers
+// dead: BIRD must hold its routes back for gracefulRestartWait and not for its own 240 s.
+func TestDeadPeerHoldsTheStartNoLongerThanAsked(t *testing.T) {
+	l := newLab(t)
+	l.host("alpha", "192.0.2.11/24", "2001:db8::11/64")
+	renderNode(t, l, "alpha")
+	for _, d := range []struct {
+		daemon, binary string
+		peers          int
+	}{{"bird", birdtest.Bird(t), 2}, {"bird6", birdtest.Bird6(t), 1}} {
+		l.daemon("alpha", d.daemon, d.binary, d.daemon+".cfg", "-R")
+		l.until("alpha", d.daemon, "show status", func(reply string) bool {
+			r := recovery(reply)
+			return r.InProgress && r.Waiting == d.peers && r.LeftKnown && r.Left <= 10*time.Second
+		})
+	}
+	for _, daemon := range []string{"bird", "bird6"} {
+		l.until("alpha", daemon, "show status", func(reply string) bool {
+			return reply != "" && !recovery(reply).InProgress
+		})
+	}
+}
+
+// recovery reads a reply to "show status".
+func recovery(reply string) bird.Recovery {
+	lines := strings.Split(reply, "\n")
+	for i, line := range lines {
+		lines[i] = code.ReplaceAllString(line, "")
+	}
+	return bird.ParseRecovery(lines)
+}
+
+// code is what stands before the first line of each part of a reply.
+var code = regexp.MustCompile(`^\d{4}[- ]`)
+
 // exchanging counts the sessions in a reply that carry routes.
 func exchanging(reply string) int {
 	n := 0
@@ -184,15 +219,16 @@ func (l *lab) host(host string, addresses ...string) {
 }
 
 // daemon starts a BIRD in a host, in the foreground, and ends it with the test.
-func (l *lab) daemon(host, name, binary, config string) {
+func (l *lab) daemon(host, name, binary, config string, flags ...string) {
 	l.t.Helper()
 	log, err := os.Create(filepath.Join(l.dir(host), name+".log"))
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, "ip", "netns", "exec", l.name(host), binary, "-d",
-		"-s", l.socket(host, name), "-c", filepath.Join(l.dir(host), config))
+	args := append([]string{"netns", "exec", l.name(host), binary, "-d",
+		"-s", l.socket(host, name), "-c", filepath.Join(l.dir(host), config)}, flags...)
+	cmd := exec.CommandContext(ctx, "ip", args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		l.t.Fatal(err)
