@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/birdconfd/birdconfd/pkg/bird"
 	"github.com/birdconfd/birdconfd/pkg/bird/birdtest"
 	"github.com/birdconfd/birdconfd/pkg/render"
+	"github.com/birdconfd/birdconfd/templates"
 )
 
 // withTemp gives the check a place of its own for temporary files, which must be empty
@@ -57,24 +59,27 @@ func TestCheckAccepts(t *testing.T) {
 
 func TestCheckWithoutBird(t *testing.T) {
 	withTemp(t)
-	t.Setenv("PATH", t.TempDir())
-	if path, err := bird.Find("bird"); err == nil {
-		t.Skipf("this machine has BIRD at %s, where it is always found", path)
+	// Programs of names that no machine has, since BIRD may be in a place that is always searched.
+	own := t.TempDir()
+	manifest, err := fs.ReadFile(templates.FS, "bird1/set.yaml")
+	if err != nil {
+		t.Fatal(err)
 	}
+	writeFile(t, filepath.Join(own, "set.yaml"), strings.ReplaceAll(string(manifest), "binary: bird", "binary: no-bird"))
 	const hint = " [bird-check]\n    hint: install BIRD 1.6, or name its directory with --bird-dir\n"
 	out := filepath.Join(t.TempDir(), "out")
-	r := birdconfd(t, "render", "--node=edge-1", edge)
+	r := birdconfd(t, "render", "--node=edge-1", "--templates="+own, edge)
 	r.want(t, 0)
-	want := "warning: bird is not installed, so the files of bird are not checked" + hint +
-		"warning: bird6 is not installed, so the files of bird6 are not checked" + hint +
+	want := "warning: no-bird is not installed, so the files of bird are not checked" + hint +
+		"warning: no-bird6 is not installed, so the files of bird6 are not checked" + hint +
 		"birdconfd: node edge-1, 2 warnings\n"
 	if diff := cmp.Diff(want, r.stderr); diff != "" || len(headers(r.stdout)) != 6 {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	// Who requires the check gets nothing that was not checked.
-	r = birdconfd(t, "render", "--node=edge-1", "--check=require", "--output="+out, edge)
-	r.want(t, 1, "error: bird is not installed, so the files of bird cannot be checked"+hint,
-		"error: bird6 is not installed, so the files of bird6 cannot be checked"+hint,
+	r = birdconfd(t, "render", "--node=edge-1", "--check=require", "--output="+out, "--templates="+own, edge)
+	r.want(t, 1, "error: no-bird is not installed, so the files of bird cannot be checked"+hint,
+		"error: no-bird6 is not installed, so the files of bird6 cannot be checked"+hint,
 		"birdconfd: nothing was written to "+out+", because of bird and bird6\n")
 	if exists(out) {
 		t.Error("something was written")

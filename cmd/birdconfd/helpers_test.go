@@ -7,10 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -149,27 +147,4 @@ func listing(t *testing.T, dir string) []string {
 		names = append(names, e.Name())
 	}
 	return names
-}
-
-// asNobody calls f with the rights of a user who owns nothing, which root needs to be
-// refused anything. The thread that has them is thrown away.
-func asNobody(t *testing.T, f func()) {
-	t.Helper()
-	if os.Getuid() != 0 {
-		f()
-		return
-	}
-	done := make(chan error)
-	go func() {
-		defer close(done)
-		runtime.LockOSThread() // and never unlock it: the thread ends with the goroutine
-		if err := syscall.Setfsuid(65534); err != nil {
-			done <- err
-			return
-		}
-		f()
-	}()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
 }

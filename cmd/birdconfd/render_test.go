@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/birdconfd/birdconfd/test/shared"
 )
 
 // headers lists the files on standard output.
@@ -104,7 +106,7 @@ func TestUnreadableForItsMode(t *testing.T) {
 	if err := os.Chmod(secret, 0); err != nil {
 		t.Fatal(err)
 	}
-	asNobody(t, func() {
+	shared.AsNobody(t, func() {
 		birdconfd(t, "render", "--node=edge-1", "--check=off", secret).want(t, 2, "cannot be read: permission denied [unreadable]")
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/birdconfd/birdconfd/pkg/render"
+
+	"github.com/birdconfd/birdconfd/test/shared"
 )
 
 var sixFiles = []string{"bird.cfg", "bird6.cfg", "bird6_aggr.cfg", "bird6_ipam.cfg", "bird_aggr.cfg", "bird_ipam.cfg"}
@@ -136,7 +138,7 @@ func TestOwnerThatCannotBeKept(t *testing.T) {
 		t.Skip("only root has files of somebody else's")
 	}
 	writeFile(t, filepath.Join(out, "bird.cfg"), "old")
-	asNobody(t, func() {
+	shared.AsNobody(t, func() {
 		renderTo(t, out).want(t, 1, "birdconfd: write "+out+"/bird.cfg: keep its owner and group: operation not permitted\n")
 	})
 	if readFile(t, filepath.Join(out, "bird.cfg")) != "old" || len(listing(t, out)) != 1 {
@@ -226,7 +228,7 @@ func TestDirectoryThatIsNotWritable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Chmod(out, 0o755)
-	asNobody(t, func() {
+	shared.AsNobody(t, func() {
 		renderTo(t, out).want(t, 1, "birdconfd: write "+out+"/bird6_ipam.cfg: no file can be made in "+out+
 			": permission denied; files are replaced by new ones, so the directory itself must be writable\n")
 		renderTo(t, filepath.Join(out, "below")).want(t, 1, "birdconfd: make the directory "+out+"/below: permission denied\n")

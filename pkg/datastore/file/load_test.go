@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/birdconfd/birdconfd/pkg/calico"
+	"github.com/birdconfd/birdconfd/test/shared"
 )
 
 // pool is a document that is all right.
@@ -146,21 +147,21 @@ func TestLoad(t *testing.T) {
 }
 
 func TestLoadWithoutPermission(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Skip("root may read everything")
-	}
-	dir := tree(t, map[string]string{"a.yaml": pool("a"), "sub/b.yaml": pool("b")})
-	for _, path := range []string{"a.yaml", "sub"} {
-		if err := os.Chmod(filepath.Join(dir, path), 0); err != nil {
+	dir := tree(t, map[string]string{"closed/b.yaml": pool("b")})
+	closed := filepath.Join(dir, "closed")
+	for path, mode := range map[string]os.FileMode{filepath.Dir(dir): 0o755, dir: 0o755, closed: 0} {
+		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
 	}
-	t.Cleanup(func() { os.Chmod(filepath.Join(dir, "sub"), 0o755) })
-	_, problems := Load(t.Context(), []string{dir, filepath.Join(dir, "sub")}, nil)
-	want := []string{"DIR/a.yaml: error: cannot be read: permission denied [unreadable]", "DIR/sub: error: cannot be read: permission denied [unreadable]"}
-	if diff := cmp.Diff(want, report(dir, problems)); diff != "" {
-		t.Error(diff)
-	}
+	t.Cleanup(func() { os.Chmod(closed, 0o755) })
+	shared.AsNobody(t, func() {
+		_, problems := Load(t.Context(), []string{closed, filepath.Join(closed, "b.yaml")}, nil)
+		want := []string{"DIR/closed: error: cannot be read: permission denied [unreadable]", "DIR/closed/b.yaml: error: cannot be read: permission denied [unreadable]"}
+		if diff := cmp.Diff(want, report(dir, problems)); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
 
 // A pipe that nobody closes must not hold up the end of the program.
