@@ -58,6 +58,7 @@ func Compute(c *calico.Cluster, node string, o Options) (Views, []calico.Problem
 			v.IPv4 = view
 		}
 	}
+	k.reportMismatches()
 	calico.SortProblems(k.problems)
 	return v, k.problems
 }
@@ -102,18 +103,21 @@ type calculation struct {
 	ports     map[string]uint16
 	passwords map[*calico.BGPPeer]password
 	reaching  *reach
-	problems  []calico.Problem
-	reported  map[calico.Problem]bool
+	// mismatches holds the names of the nodes at the other end.
+	mismatches map[mismatch][]string
+	problems   []calico.Problem
+	reported   map[calico.Problem]bool
 }
 
 func newCalculation(c *calico.Cluster, me *calico.Node, o Options) *calculation {
 	k := &calculation{
 		Cluster: c, o: o, me: me,
 		config: c.Default(), own: c.ForNode(me.Name),
-		byAddress: make(map[netip.Addr][]*calico.Node, len(c.Nodes)),
-		ports:     map[string]uint16{},
-		passwords: map[*calico.BGPPeer]password{},
-		reported:  map[calico.Problem]bool{},
+		byAddress:  make(map[netip.Addr][]*calico.Node, len(c.Nodes)),
+		ports:      map[string]uint16{},
+		passwords:  map[*calico.BGPPeer]password{},
+		reported:   map[calico.Problem]bool{},
+		mismatches: map[mismatch][]string{},
 	}
 	k.globalAS = cmp.Or(k.config.ASNumber, DefaultASNumber)
 	k.o.SecretNamespace = cmp.Or(o.SecretNamespace, "kube-system")

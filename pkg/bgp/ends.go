@@ -98,13 +98,21 @@ func (e *end) source() string {
 	return e.from.ID.String()
 }
 
-// compareEnds reports what keeps a session between two nodes of the cluster from coming
-// up: each side follows its own order of resources, and so may follow another one.
+// mismatch is one way in which the ends of a BGPPeer's sessions do not agree; the nodes at
+// the other end may be thousands.
+type mismatch struct {
+	from        *calico.BGPPeer
+	field, what string
+}
+
+// compareEnds notes what keeps a session between two nodes of the cluster from coming up:
+// each side follows its own order of resources, and so may follow another one.
 func (k *calculation) compareEnds(s *session, other *end, pw Secret) {
-	name := s.node.Name
-	warn := func(field, format string, args ...any) {
-		k.report(s.from.Problem(calico.Warning, calico.RulePeerMismatch, field,
-			fmt.Sprintf("the peer is node %s of this cluster, ", name)+fmt.Sprintf(format, args...)+"; the session cannot come up", ""))
+	note := func(field, format string, args ...any) {
+		m := mismatch{s.from, field, fmt.Sprintf(format, args...)}
+		if names := k.mismatches[m]; len(names) == 0 || names[len(names)-1] != s.node.Name {
+			k.mismatches[m] = append(names, s.node.Name)
+		}
 	}
 	theirs := k.asOf(s.node)
 	if other != nil {
@@ -115,21 +123,31 @@ func (k *calculation) compareEnds(s *session, other *end, pw Secret) {
 		if !s.byAddress {
 			field = ""
 		}
-		warn(field, "whose AS number is %d, not %d", theirs, s.as)
+		note(field, "has AS number %d, not %d; the session cannot come up", theirs, s.as)
 	}
 	if listens := cmp.Or(k.portOf(s.node), bgpPort); s.port != listens {
-		warn("spec.peerIP", "which listens on port %d, not %d", listens, s.port)
+		note("spec.peerIP", "listens on port %d, not %d; this node cannot connect to it", listens, s.port)
 	}
 	if other == nil || other.held || other.from == s.from {
 		return
 	}
 	if s.localAS == 0 && other.as != k.asOf(k.me) {
-		warn("", "whose side follows %s and takes this node's AS number for %d, not %d", other.source(), other.as, k.asOf(k.me))
+		note("", "follows %s on its side and takes this node's AS number for %d, not %d; the session cannot come up", other.source(), other.as, k.asOf(k.me))
 	}
 	if other.password != pw {
-		warn("spec.password", "whose side follows %s, with another password or only one of the two has one", other.source())
+		note("spec.password", "follows %s on its side, where the password is another, or only one of the two has one; the session cannot come up", other.source())
 	}
 	if (other.ttl == 0) != (s.from.TTLSecurity == 0) {
-		warn("spec.ttlSecurity", "whose side follows %s, and only one of the two has TTL security", other.source())
+		note("spec.ttlSecurity", "follows %s on its side, and only one of the two has TTL security; the session cannot come up", other.source())
+	}
+}
+
+// reportMismatches reports each kind of disagreement once, with the nodes it is about.
+func (k *calculation) reportMismatches() {
+	for m, names := range k.mismatches {
+		slices.Sort(names)
+		names = slices.Compact(names)
+		k.report(m.from.Problem(calico.Warning, calico.RulePeerMismatch, m.field,
+			fmt.Sprintf("the peer is a node of this cluster (%s), which %s", abbreviate(names, 5), m.what), ""))
 	}
 }

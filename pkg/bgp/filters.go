@@ -9,8 +9,8 @@ import (
 	"github.com/birdconfd/birdconfd/pkg/calico"
 )
 
-// BIRD's symbols have at most 64 characters.
-const maxSymbol = 64
+// MaxSymbol is how many characters BIRD's symbols have at most.
+const MaxSymbol = 64
 
 // shorten fits a name into a number of characters: a longer one keeps its beginning and
 // ends in an underscore and 16 hexadecimal digits of its SHA-256, in capitals.
@@ -25,7 +25,7 @@ func shorten(name string, size int) string {
 // filterFunctionName names the function of one direction of a BGPFilter as Calico does.
 func filterFunctionName(filter, direction string, f Family) string {
 	const fixed = len("bgp_") + len("_importFilterV4")
-	return fmt.Sprintf("bgp_%s_%sFilterV%d", shorten(filter, maxSymbol-fixed), direction, f)
+	return fmt.Sprintf("bgp_%s_%sFilterV%d", shorten(filter, MaxSymbol-fixed), direction, f)
 }
 
 const (
@@ -175,7 +175,7 @@ func policy(v *View, direction string, filters []string, internal bool) Policy {
 		}
 		named[0] += "_" + side
 	}
-	p.Name = shorten(strings.Join(named, ":"), maxSymbol)
+	p.Name = shorten(strings.Join(named, ":"), MaxSymbol)
 	return p
 }
 

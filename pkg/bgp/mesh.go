@@ -28,7 +28,6 @@ func (k *calculation) mesh(v *View, s *sessions) {
 	if !ok {
 		return
 	}
-	mine := v.Address.String()
 	replaced := map[*calico.BGPPeer][]string{}
 	seen := make(map[netip.Addr]bool, len(k.Nodes)) // nodes may share an address by mistake
 	for _, n := range k.Nodes {
@@ -44,14 +43,13 @@ func (k *calculation) mesh(v *View, s *sessions) {
 			}
 			continue
 		}
-		text := a.String()
 		name := protocolName(Mesh, endpoint{a, bgpPort}) // a mesh name never has a port
 		as := k.asOf(n)
 		v.Peers = append(v.Peers, Peer{
 			Name: name, Type: Mesh, Address: a, Port: portStatement(e.port), ASNumber: as,
 			Internal: as == v.Node.ASNumber, SourceAddress: v.Address, Password: pw,
 			GracefulRestartTime: k.config.NodeMeshMaxRestartTime,
-			Passive:             text > mine,
+			Passive:             higher(a, v.Address),
 			NodeName:            n.Name, Why: "node-to-node mesh",
 		})
 	}

@@ -132,7 +132,7 @@ func TestExplicitPeerBeatsMesh(t *testing.T) {
 			[]string{"info mesh-replaced BGPPeer/p: takes the place of the mesh session with b"}},
 		{"another port is another session", peer("p", `node: a, peerIP: "192.0.2.2:1790", asNumber: 64512`),
 			[]string{"Mesh_192_0_2_2 as 64512 source 192.0.2.1 passive is b", meshC, "Node_192_0_2_2_port_1790 as 64512 port 1790 source 192.0.2.1 is b"},
-			[]string{"warning peer-mismatch BGPPeer/p spec.peerIP: node b of this cluster, which listens on port 179, not 1790"}},
+			[]string{"warning peer-mismatch BGPPeer/p spec.peerIP: (b), which listens on port 179, not 1790; this node cannot connect to it"}},
 		{"a peer that is held back still keeps the mesh from its address",
 			peer("p", "node: a, peerIP: 192.0.2.2, asNumber: 64512, password: {secretKeyRef: {name: none, key: k}}"),
 			[]string{meshC},

@@ -146,7 +146,7 @@ func TestDuplicatePeers(t *testing.T) {
 		{"own before reverse", peer("x", "node: b, peerIP: 192.0.2.1, asNumber: 64512, ttlSecurity: 1") + peer("y", "node: a, peerIP: 192.0.2.2, asNumber: 64512"),
 			[]string{"Node_192_0_2_2 as 64512 source 192.0.2.1 is b"},
 			[]string{"warning duplicate-peer BGPPeer/x: BGPPeer/y asks for the same session, with 192.0.2.2",
-				"warning peer-mismatch BGPPeer/y spec.ttlSecurity: node b of this cluster, whose side follows BGPPeer/x, and only one of the two has TTL security"}},
+				"warning peer-mismatch BGPPeer/y spec.ttlSecurity: (b), which follows BGPPeer/x on its side, and only one of the two has TTL security"}},
 		{"one resource in both directions asks once", peer("x", "nodeSelector: all(), peerSelector: all()"),
 			[]string{"Node_192_0_2_2 as 64512 source 192.0.2.1 is b"}, nil},
 		{"calico's own example: global and node-specific selectors", peer("x", "peerSelector: all()") + peer("y", "node: a, peerSelector: all()"),

@@ -44,7 +44,7 @@ func TestReversePeering(t *testing.T) {
 		{name: "reachableBy, localASNumber and numAllowedLocalASNumbers stay on their side", node: "a",
 			text:     peer("p", "node: b, peerIP: 192.0.2.1, asNumber: 64512, reachableBy: 192.0.2.254, localASNumber: 65000, numAllowedLocalASNumbers: 1"),
 			v4:       []string{"Node_192_0_2_2 as 64512 source 192.0.2.1 is b"},
-			problems: []string{"warning peer-mismatch BGPPeer/p: node b of this cluster, whose AS number is 65000, not 64512"}},
+			problems: []string{"warning peer-mismatch BGPPeer/p: (b), which has AS number 65000, not 64512"}},
 		{name: "localASNumber towards a node is reported, as the other side knows nothing of it", node: "b",
 			text:     peer("p", "node: b, peerIP: 192.0.2.1, asNumber: 64512, localASNumber: 65000"),
 			v4:       []string{"Node_192_0_2_1 as 64512 local 65000 external source 192.0.2.2 is a"},

@@ -52,9 +52,9 @@ func (k *calculation) services() serviceRoutes {
 		k.report(k.config.Problem(calico.Info, calico.RuleServiceAddress, "",
 			"there is no Service in the input, so only whole ranges are announced, no single service addresses", ""))
 	}
-	local := k.endpointSlices()
+	endpoints := k.endpointSlices()
 	for _, s := range k.Services {
-		if k.announced(s, r, local[s.Namespace+"/"+s.Name]) {
+		if k.announced(s, r, endpoints[s.Namespace+"/"+s.Name]) {
 			out.routes = append(out.routes, k.addressesOf(s, r)...)
 		}
 	}

@@ -41,8 +41,6 @@ func quote(v any) (string, error) {
 	return `"` + s + `"`, nil
 }
 
-const maxSymbol = 64
-
 var (
 	plainSymbol  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	quotedSymbol = regexp.MustCompile(`^[-A-Za-z0-9_.:]+$`)
@@ -51,8 +49,8 @@ var (
 // symbol writes a name as a BIRD symbol, in single quotes where it needs them.
 func symbol(name string) (string, error) {
 	switch {
-	case len(name) > maxSymbol:
-		return "", fmt.Errorf("the name %q has more than %d characters", name, maxSymbol)
+	case len(name) > bgp.MaxSymbol:
+		return "", fmt.Errorf("the name %q has more than %d characters", name, bgp.MaxSymbol)
 	case plainSymbol.MatchString(name):
 		return name, nil
 	case quotedSymbol.MatchString(name):
