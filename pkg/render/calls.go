@@ -11,16 +11,14 @@ import (
 // checkCalls follows all calls of templates, beginning with those that make files. One
 // that is not defined would otherwise show only with the data that leads there; one that
 // an operator defines and nothing calls is most likely a slip in its name.
-func (l *loader) checkCalls(set *Set, origins map[string]calico.Position) {
+func (l *loader) checkCalls(requests []request) {
 	seen := map[string]bool{}
-	for _, t := range set.Targets {
-		for _, f := range t.Files {
-			if _, ok := l.defined[f.Template]; ok {
-				l.follow(f.Template, seen)
-				continue
-			}
-			l.fail(origins[f.Name], fmt.Sprintf("file %s asks for template %q, which is not defined", f.Name, f.Template), l.near(f.Template, ""))
+	for _, r := range requests {
+		if _, ok := l.defined[r.Template]; ok {
+			l.follow(r.Template, seen)
+			continue
 		}
+		l.fail(r.at, fmt.Sprintf("file %s asks for template %q, which is not defined", r.Name, r.Template), l.near(r.Template, ""))
 	}
 	for _, name := range l.names() {
 		if d := l.defined[name]; d.layer > 0 && !seen[name] {

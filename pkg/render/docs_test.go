@@ -44,7 +44,7 @@ func section(t *testing.T, text, heading string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(text, "\n"+heading+"\n")
 	if !ok {
-		t.Fatalf("docs/templates.md has no section %q", heading)
+		t.Fatalf("the manual has no section %q", heading)
 	}
 	body, _, _ := strings.Cut(rest, "\n#")
 	return body

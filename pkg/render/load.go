@@ -24,6 +24,11 @@ const hookPrefix = "hook-"
 // are called; only set.yaml is replaced as a whole. The Set is nil when one of the problems
 // is an error.
 func Load(base Source, overlay ...Source) (*Set, []calico.Problem) {
+	return loadSet(base, overlay, nil)
+}
+
+// loadSet is Load for whoever makes files besides those of set.yaml.
+func loadSet(base Source, overlay []Source, more []request) (*Set, []calico.Problem) {
 	l := loader{defined: map[string]definition{}}
 	var manifest Source
 	for layer, src := range append([]Source{base}, overlay...) {
@@ -35,9 +40,9 @@ func Load(base Source, overlay ...Source) (*Set, []calico.Problem) {
 			}
 		}
 	}
-	set, origins := l.manifest(manifest)
+	set, requests := l.manifest(manifest)
 	if set != nil && !l.failed() {
-		l.checkCalls(set, origins)
+		l.checkCalls(append(requests, more...))
 	}
 	if l.failed() {
 		return nil, l.problems

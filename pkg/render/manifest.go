@@ -1,18 +1,11 @@
 package render
 
 import (
-	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"regexp"
-	"strconv"
-	"strings"
-
-	"gopkg.in/yaml.v3"
 
 	"github.com/birdconfd/birdconfd/pkg/bgp"
 	"github.com/birdconfd/birdconfd/pkg/calico"
@@ -29,40 +22,32 @@ type manifestFile struct {
 }
 
 type manifestTarget struct {
-	Name   word `yaml:"name"`
-	Family word `yaml:"family"`
-	Binary word `yaml:"binary"`
-	Files  []struct {
-		Name     word `yaml:"name"`
-		Template word `yaml:"template"`
-	} `yaml:"files"`
+	Name   word       `yaml:"name"`
+	Family word       `yaml:"family"`
+	Binary word       `yaml:"binary"`
+	Files  []fileForm `yaml:"files"`
+}
+
+// fileForm is the form of a file that a target makes.
+type fileForm struct {
+	Name     word `yaml:"name"`
+	Template word `yaml:"template"`
 }
 
 // line is where the target is, as far as that is known.
 func (t manifestTarget) line() int { return cmp.Or(t.Name.line, t.Family.line, t.Binary.line) }
 
-// word is a text with the number of its line.
-type word struct {
-	text string
-	line int
-}
-
-// UnmarshalYAML reads a scalar.
-func (w *word) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind != yaml.ScalarNode {
-		return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: a word belongs here", n.Line)}}
-	}
-	w.text, w.line = n.Value, n.Line
-	return nil
-}
-
-var manifestFields = []string{"description", "bird", "targets", "name", "family", "binary", "files", "template"}
-
 // fileName is what files and programs may be called: nothing that leads to another directory.
 var fileName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
+// request is a file that a target asks for, and where it does.
+type request struct {
+	FileSpec
+	at calico.Position
+}
+
 // manifest reads set.yaml, and says where each of the files is asked for.
-func (l *loader) manifest(src Source) (*Set, map[string]calico.Position) {
+func (l *loader) manifest(src Source) (*Set, []request) {
 	if src.FS == nil {
 		if !l.failed() {
 			l.fail(calico.Position{File: manifestName}, "the set has no such file, which says what it makes", "")
@@ -76,33 +61,43 @@ func (l *loader) manifest(src Source) (*Set, map[string]calico.Position) {
 		return nil, nil
 	}
 	var m manifestFile
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	d.KnownFields(true)
-	if err := d.Decode(&m); err != nil {
-		l.badManifest(label, err)
+	if faults := decodeStrict(text, &m); len(faults) > 0 {
+		for _, f := range faults {
+			l.fail(calico.Position{File: label, Line: f.line}, f.message, f.hint)
+		}
 		return nil, nil
 	}
 	set := &Set{Description: m.Description, Bird: m.Bird}
-	origins := map[string]calico.Position{}
+	r := manifestReader{loader: l, label: label, names: map[string]int{}, taken: map[string]int{}}
 	for _, t := range m.Targets {
-		set.Targets = append(set.Targets, l.target(label, t, origins))
+		set.Targets = append(set.Targets, r.target(t))
 	}
 	if len(set.Targets) == 0 {
 		l.fail(calico.Position{File: label}, "the set makes nothing: it has no targets", "")
 	}
-	return set, origins
+	return set, r.requests
 }
 
-func (l *loader) target(label string, t manifestTarget, origins map[string]calico.Position) Target {
+// manifestReader reads the targets of one set.yaml.
+type manifestReader struct {
+	*loader
+	label    string
+	names    map[string]int // of targets, with their lines
+	taken    map[string]int // names of files, with their lines
+	requests []request
+}
+
+func (r *manifestReader) target(t manifestTarget) Target {
 	fail := func(line int, format string, args ...any) {
-		l.fail(calico.Position{File: label, Line: cmp.Or(line, t.line())}, fmt.Sprintf("target %q: ", t.Name.text)+fmt.Sprintf(format, args...), "")
+		r.fail(r.at(cmp.Or(line, t.line())), fmt.Sprintf("target %q: ", t.Name.text)+fmt.Sprintf(format, args...), "")
 	}
-	out := Target{Name: t.Name.text, Binary: t.Binary.text, Family: bgp.IPv4}
-	switch t.Family.text {
-	case bgp.IPv4.String():
-	case bgp.IPv6.String():
-		out.Family = bgp.IPv6
-	default:
+	out := Target{Name: t.Name.text, Binary: t.Binary.text}
+	if first, taken := r.names[out.Name]; taken && out.Name != "" {
+		fail(0, "there is one of this name at %s already", r.at(first))
+	}
+	r.names[out.Name] = t.line()
+	family, ok := parseFamily(t.Family.text)
+	if out.Family = family; !ok {
 		fail(t.Family.line, "family is IPv4 or IPv6, not %q", t.Family.text)
 	}
 	if t.Name.text == "" || t.Binary.text == "" || len(t.Files) == 0 {
@@ -112,48 +107,48 @@ func (l *loader) target(label string, t manifestTarget, origins map[string]calic
 		fail(t.Binary.line, "binary %q is not the plain name of a program", t.Binary.text)
 	}
 	for _, f := range t.Files {
-		name := f.Name.text
-		if first, taken := origins[name]; taken {
-			fail(f.Name.line, "file %q is made at %s already", name, first)
+		for _, flaw := range f.flaws(r.label, r.taken) {
+			fail(f.Name.line, "%s", flaw.message)
 		}
-		if !fileName.MatchString(name) {
-			fail(f.Name.line, "%q is not a plain file name", name)
-		}
-		if f.Template.text == "" {
-			fail(f.Name.line, "file %q: template is required", name)
-		}
-		origins[name] = calico.Position{File: label, Line: cmp.Or(f.Template.line, f.Name.line)}
-		out.Files = append(out.Files, FileSpec{name, f.Template.text})
+		out.Files = append(out.Files, f.spec())
+		r.requests = append(r.requests, request{f.spec(), r.at(f.line())})
 	}
 	return out
 }
 
-var (
-	yamlLine    = regexp.MustCompile(`^(?:yaml: )?line (\d+): (.*)$`)
-	yamlUnknown = regexp.MustCompile(`^field (.+) not found in type`)
-	yamlWrong   = regexp.MustCompile("^cannot unmarshal !!(\\w+)(?: `(.*)`)? into ")
-)
+func (r *manifestReader) at(line int) calico.Position {
+	return calico.Position{File: r.label, Line: line}
+}
 
-// badManifest brings the errors of the YAML decoder into our form.
-func (l *loader) badManifest(label string, err error) {
-	messages := []string{err.Error()}
-	if te, ok := errors.AsType[*yaml.TypeError](err); ok {
-		messages = te.Errors
-	} else if errors.Is(err, io.EOF) {
-		messages = []string{"the file is empty"}
-	}
-	for _, message := range messages {
-		at, hint := calico.Position{File: label}, ""
-		if m := yamlLine.FindStringSubmatch(message); m != nil {
-			at.Line, _ = strconv.Atoi(m[1]) // digits by the expression
-			message = m[2]
+// parseFamily reads the name of an address family.
+func parseFamily(text string) (bgp.Family, bool) {
+	for _, f := range bgp.Families {
+		if f.String() == text {
+			return f, true
 		}
-		if m := yamlUnknown.FindStringSubmatch(message); m != nil {
-			message, hint = fmt.Sprintf("there is no field %q here", m[1]), calico.DidYouMean(m[1], manifestFields)
-		} else if m := yamlWrong.FindStringSubmatch(message); m != nil {
-			what := map[string]string{"map": "a mapping", "seq": "a list"}[m[1]]
-			message = cmp.Or(what, strconv.Quote(m[2])) + " is not what belongs here"
-		}
-		l.fail(at, strings.TrimPrefix(message, "yaml: "), hint)
 	}
+	return bgp.IPv4, false
+}
+
+func (f fileForm) spec() FileSpec { return FileSpec{f.Name.text, f.Template.text} }
+
+// line is where the file's template is asked for, as far as that is known.
+func (f fileForm) line() int { return cmp.Or(f.Template.line, f.Name.line) }
+
+// flaws tells what is wrong with a file that is asked for in the file label. The names that
+// are taken already, with their lines, get this one added.
+func (f fileForm) flaws(label string, taken map[string]int) []*fault {
+	var out []*fault
+	name := f.Name.text
+	if first, ok := taken[name]; ok {
+		out = append(out, newFault(calico.RuleConflict, "", "file %q is made at %s already", name, calico.Position{File: label, Line: first}))
+	}
+	if !fileName.MatchString(name) {
+		out = append(out, newFault(calico.RuleWrongType, "", "%q is not a plain file name", name))
+	}
+	if f.Template.text == "" {
+		out = append(out, newFault(calico.RuleMissingField, "", "file %q: template is required", name))
+	}
+	taken[name] = f.line()
+	return out
 }

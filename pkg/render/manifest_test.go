@@ -62,13 +62,23 @@ func TestManifestProblems(t *testing.T) {
 		{"empty", "", []string{`custom/set.yaml: error: the file is empty [template]`}},
 		{"only comments", "# nothing\n", []string{`custom/set.yaml: error: the file is empty [template]`}},
 		{"not YAML", "bird: \"1.6\"\na: b: c\n", []string{`custom/set.yaml:2: error: mapping values are not allowed in this context [template]`}},
-		{"a list", "- a\n", []string{`custom/set.yaml:1: error: a list is not what belongs here [template]`}},
+		{"a list", "- a\n", []string{
+			"custom/set.yaml:1: error: a list is not what belongs here [template]\n    hint: a mapping with the fields description, bird, targets does"}},
 		{"no targets", "bird: \"1.6\"\n", []string{`custom/set.yaml: error: the set makes nothing: it has no targets [template]`}},
-		{"a word for targets", "targets: none\n", []string{`custom/set.yaml:1: error: "none" is not what belongs here [template]`}},
+		{"a word for targets", "targets: none\n", []string{
+			"custom/set.yaml:1: error: \"none\" is not what belongs here [template]\n    hint: a list does"}},
 		{"a slip in a field", replaced("binary: bird6", "binray: bird6"), []string{
 			"custom/set.yaml:12: error: there is no field \"binray\" here [template]\n    hint: did you mean \"binary\"?"}},
 		{"a list for a name", replaced("name: bird6\n", "name: [bird6]\n"), []string{
 			`custom/set.yaml:10: error: a word belongs here [template]`}},
+		{"a field that is nothing like one", replaced("binary: bird6", "directory: /"), []string{
+			"custom/set.yaml:12: error: there is no field \"directory\" here [template]\n    hint: the fields here are name, family, binary, files"}},
+		{"a field of another place", replaced("binary: bird6", "template: main"), []string{
+			"custom/set.yaml:12: error: there is no field \"template\" here [template]\n    hint: the fields here are name, family, binary, files"}},
+		{"two documents", goodManifest + "---\n---\n# more\nbird: \"2\"\n", []string{
+			"custom/set.yaml:18: error: a second document begins here, and only one is read [template]\n    hint: put it into a file of its own"}},
+		{"two targets of one name", replaced("name: bird6\n", "name: bird\n"), []string{
+			`custom/set.yaml:10: error: target "bird": there is one of this name at custom/set.yaml:4 already [template]`}},
 		{"the same field twice", replaced("bird: \"1.6\"", "bird: \"1.6\"\nbird: \"2\""), []string{
 			`custom/set.yaml:3: error: mapping key "bird" already defined at line 2 [template]`}},
 		{"no name", replaced("name: bird\n", "binary: bird\n", "    binary: bird\n", ""), []string{

@@ -16,7 +16,7 @@ type Target struct {
 	Name string
 	// Family is the family of the View that the files are made of.
 	Family bgp.Family
-	// Binary is the name of the daemon's program, which checks the files.
+	// Binary is the daemon's program, which checks the files: a name, or an absolute path.
 	Binary string
 	Files  []FileSpec // the first is the one BIRD starts with
 }
