@@ -123,3 +123,9 @@ func Worst(ps []Problem) (Severity, bool) {
 	}
 	return slices.MaxFunc(ps, func(a, b Problem) int { return cmp.Compare(a.Severity, b.Severity) }).Severity, true
 }
+
+// HasErrors reports whether any of the problems is an error.
+func HasErrors(ps []Problem) bool {
+	worst, some := Worst(ps)
+	return some && worst == Error
+}

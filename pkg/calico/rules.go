@@ -53,4 +53,8 @@ const (
 
 	RuleTemplate  = "template"   // a template does not load or fails
 	RuleBirdCheck = "bird-check" // BIRD refuses the rendered set, or could not be asked
+
+	RuleWrite  = "write"  // files cannot be put in place
+	RuleReload = "reload" // BIRD does not use the files that are in place
+	RuleGuard  = "guard"  // a configuration that would take most sessions away is held back
 )
