@@ -1,8 +1,13 @@
 package bird
 
 import (
+	"fmt"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/birdconfd/birdconfd/pkg/bird/birdtest"
 )
 
 func TestParseRecovery(t *testing.T) {
@@ -49,5 +54,111 @@ func TestProtocolExchanges(t *testing.T) {
 	}
 	if _, ok := ParseProtocol("name     proto    table"); ok {
 		t.Error("half a row is taken for one")
+	}
+}
+
+func TestStatus(t *testing.T) {
+	for _, kind := range daemonKinds {
+		for _, tt := range []struct {
+			rule, timeformat string
+			dated            bool
+		}{
+			{"default times", "", true},
+			{"iso long", "timeformat base iso long;", true},
+			{"the default of old", `timeformat base "%d-%m-%Y %T";`, true},
+			{"times without dates", "timeformat base iso short;", false},
+		} {
+			t.Run(kind.name+"/"+tt.rule, func(t *testing.T) {
+				before := time.Now()
+				d := birdtest.Start(t, kind.binary(t), tt.timeformat+"\n"+base)
+				conn := dial(t, client(d))
+				s, err := conn.Status(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if s.Version != conn.Version() || s.RouterID != "10.0.0.1" || s.State != "Daemon is up and running" ||
+					s.Reconfiguring || s.ShuttingDown || s.Recovery != (Recovery{}) || s.Booted == "" || s.Configured == "" {
+					t.Errorf("%+v", s)
+				}
+				for name, at := range map[string]time.Time{"server time": s.ServerTime, "reboot": s.LastReboot, "reconfiguration": s.LastReconfiguration} {
+					if !tt.dated && !at.IsZero() {
+						t.Errorf("%s is %v, which cannot be known", name, at)
+					}
+					if tt.dated && at.Sub(before).Abs() > time.Minute {
+						t.Errorf("%s is %v, long before or after %v", name, at, before)
+					}
+				}
+				configure(t, conn, ConfigureOptions{}, 3)
+			})
+		}
+	}
+}
+
+func TestStatusStates(t *testing.T) {
+	for state, want := range map[string]Status{
+		"Daemon is up and running":    {},
+		"Reconfiguration in progress": {Reconfiguring: true},
+		"Shutdown in progress":        {ShuttingDown: true},
+	} {
+		c := fake(t, script(greeting, "1000-BIRD v0.3.3+birdv1.6.8\n0024-Graceful restart recovery in progress\n   Waiting for 1 channels to recover\n   Wait timer is 84.860/100\n0013 "+state+"\n"))
+		s, err := dial(t, c).Status(t.Context())
+		want.Version, want.State, want.Recovery = Version{1, 6, 8}, state, Recovery{true, 1, 84860 * time.Millisecond, true}
+		if err != nil || s != want {
+			t.Errorf("got %+v, %v; want %+v", s, err, want)
+		}
+	}
+	c := fake(t, script(greeting, "8007 Access denied\n"))
+	_, err := dial(t, c).Status(t.Context())
+	if want := "bird at " + c.Socket + ": `show status`: unexpected answer: 8007 Access denied"; fmt.Sprint(err) != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestSameLoad(t *testing.T) {
+	read := func(booted, configured string) Status {
+		return Status{Booted: booted, LastReboot: parseTime(booted), Configured: configured, LastReconfiguration: parseTime(configured)}
+	}
+	a := read("2026-11-30 21:00:00", "2026-11-30 22:00:00")
+	for _, tt := range []struct {
+		rule string
+		b    Status
+		want bool
+	}{
+		{"the same texts", a, true},
+		{"BIRD 1.6's times jump by a second", read("2026-11-30 21:00:01", "2026-11-30 21:59:59"), true},
+		{"a later start", read("2026-11-30 21:00:02", "2026-11-30 22:00:00"), false},
+		{"a later configuration", read("2026-11-30 21:00:00", "2026-11-30 22:00:02"), false},
+		{"times that cannot be read", read("21:00:00", "22:00:00"), false},
+	} {
+		if got := a.SameLoad(tt.b); got != tt.want {
+			t.Errorf("%s: %v", tt.rule, got)
+		}
+	}
+	if b := read("21:00:00", "22:00:00"); !b.SameLoad(b) {
+		t.Error("the same texts without dates are not the same")
+	}
+}
+
+func TestProtocols(t *testing.T) {
+	for _, kind := range daemonKinds {
+		for _, timeformat := range []string{"", "timeformat protocol iso long;\n"} {
+			t.Run(kind.name+"/"+timeformat, func(t *testing.T) {
+				conn := dial(t, client(birdtest.Start(t, kind.binary(t), timeformat+kind.statics("a_name_longer_than_its_column", 1))))
+				protocols, err := conn.Protocols(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range protocols {
+					protocols[i].Since, protocols[i].Table = "", ""
+				}
+				want := []Protocol{
+					{Name: "device1", Proto: "Device", State: "up"},
+					{Name: "a_name_longer_than_its_column", Proto: "Static", State: "up"},
+				}
+				if diff := cmp.Diff(want, protocols); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		}
 	}
 }
