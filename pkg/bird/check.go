@@ -11,20 +11,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/birdconfd/birdconfd/pkg/internal/process"
 )
 
-const (
-	defaultTimeout = 30 * time.Second
-	// drainTime is how long output is still read after BIRD itself has ended, in case a
-	// child that it left behind keeps the pipe open.
-	drainTime = time.Second
-	// maxOutput bounds the output that is kept, in bytes.
-	maxOutput = 64 << 10
-	// maxExcerpt bounds the output that goes into an error's text.
-	maxExcerpt = 1 << 10
-)
+const defaultTimeout = 30 * time.Second
 
 // Checker asks a BIRD binary for its opinion of configurations. The zero Checker uses
 // the first "bird" that Find finds.
@@ -112,75 +104,19 @@ func run(ctx context.Context, timeout time.Duration, binary string, args ...stri
 		return "", err
 	}
 	called := filepath.Base(path) + " " + args[0]
-	limited, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-
-	var output tail
-	cmd := exec.CommandContext(limited, path, args...)
-	cmd.Stdout, cmd.Stderr = &output, &output
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return killGroup(cmd.Process.Pid) }
-	cmd.WaitDelay = drainTime
-	if err := cmd.Start(); err != nil {
-		return "", fmt.Errorf("%s: %w", called, err)
+	result, err := process.Command{Name: called, Path: path, Args: args, Timeout: timeout}.Run(ctx)
+	if _, late := errors.AsType[*process.TimeoutError](err); late {
+		err = fmt.Errorf("%s did not answer within %s: %w", called, timeout, context.DeadlineExceeded)
 	}
-	err = cmd.Wait()
-	// The group outlives its leader if that left children behind.
-	_ = killGroup(cmd.Process.Pid)
-
-	text := strings.TrimSpace(output.String())
-	switch state := cmd.ProcessState; {
-	case state == nil: // somebody else has reaped it
-		return text, fmt.Errorf("%s: %w", called, err)
-	case state.Success():
-		return text, nil
-	case state.Exited():
-		return text, fmt.Errorf("%s: %w%s", called, err, excerpt(text))
-	case ctx.Err() != nil:
-		return text, fmt.Errorf("%s: %w", called, context.Cause(ctx))
-	case limited.Err() != nil:
-		return text, fmt.Errorf("%s did not answer within %s: %w", called, timeout, limited.Err())
-	default: // not %w: it did not exit, it was ended
-		return text, fmt.Errorf("%s was ended by %s%s", called, state, excerpt(text))
-	}
+	return result.Output, err
 }
 
-// killGroup ends a process group. One that is gone already is no error worth telling.
-func killGroup(pgid int) error { return syscall.Kill(-pgid, syscall.SIGKILL) }
+// Short names for what people are shown of an output.
+const (
+	maxOutput  = process.MaxOutput
+	maxExcerpt = process.MaxExcerpt
+)
 
-// excerpt returns the end of output as the continuation of an error's text.
-func excerpt(output string) string {
-	if output == "" {
-		return ""
-	}
-	return ": " + lastLines(output, maxExcerpt)
-}
+type tail = process.Tail
 
-// lastLines returns the last whole lines of s that fit into n bytes, or the last n
-// bytes if not even one does.
-func lastLines(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	s = s[len(s)-n:]
-	if _, whole, ok := strings.Cut(s, "\n"); ok && whole != "" {
-		return whole
-	}
-	return s
-}
-
-// tail is a writer that keeps the last maxOutput bytes. The end is what counts: with
-// thousands of peers BIRD's warnings alone may be longer, and the error comes last.
-type tail struct {
-	kept []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.kept = append(t.kept, p...)
-	if len(t.kept) > 2*maxOutput {
-		t.kept = append(t.kept[:0], t.kept[len(t.kept)-maxOutput-1:]...)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string { return lastLines(string(t.kept), maxOutput) }
+func lastLines(s string, n int) string { return process.LastLines(s, n) }
