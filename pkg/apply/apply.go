@@ -1,0 +1,273 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/birdconfd/birdconfd/pkg/bird"
+)
+
+// identifier is a Reloader that can tell whether the same daemon still runs.
+type identifier interface {
+	// Runs tells whether the daemon and its configuration are those of a Verdict.Instance.
+	Runs(ctx context.Context, instance string) (bool, error)
+}
+
+// Apply makes the target have these files, the main file first, and use them. Either all
+// of them end up in place or, when the check or the daemon refuses them or they cannot be
+// written, none. Apply may be called again with the same files: that is how what was left
+// undone is tried again.
+//
+// An error is an *Error, or that of the context, which ends a transaction only before
+// files are replaced.
+func (a *Applier) Apply(ctx context.Context, files []File) (Result, error) {
+	id := fingerprint(a.record.Key, files)
+	res := Result{Outcome: Rejected, Desired: id, Applied: a.record.Applied}
+	for _, f := range files {
+		a.sweep(a.target.path(f.Name))
+	}
+	changes, err := a.target.plan(files)
+	if err != nil {
+		return res, &Error{StageWrite, err}
+	}
+	a.note(&res, changes)
+	isNew := slices.ContainsFunc(changes, func(c *change) bool { return c.bytes })
+	if !isNew && len(changes) > 0 {
+		if err := a.adjust(changes, &res); err != nil {
+			return res, err
+		}
+	}
+	if !isNew && id == a.record.Desired.ID && a.record.Phase != phaseNone {
+		if done, err := a.upToDate(ctx, id); done || err != nil {
+			res.Outcome = Unchanged
+			if err != nil {
+				res.Outcome = Placed
+			}
+			return res, err
+		}
+	} else {
+		if err := a.stageAndCheck(ctx, id, files); err != nil {
+			return res, err
+		}
+		if err := a.place(id, files, changes, &res); err != nil {
+			return res, err
+		}
+	}
+	return a.reload(ctx, files, res)
+}
+
+// adjust gives files that need nothing else the right owner and mode.
+func (a *Applier) adjust(changes []*change, res *Result) error {
+	if err := prepare(changes); err != nil {
+		return &Error{StageWrite, err}
+	}
+	defer discard(changes)
+	changed, err := commit(changes, a.step)
+	res.Changed = append(res.Changed, changed...)
+	if err != nil {
+		return &Error{StageWrite, err}
+	}
+	res.Notes = append(res.Notes, "put the owner or the mode right of "+strings.Join(changed, ", "))
+	return nil
+}
+
+// note tells, once for each file, that it is written in place.
+func (a *Applier) note(res *Result, changes []*change) {
+	for _, c := range changes {
+		if c.dest.mounted && !a.told[c.path] {
+			a.told[c.path] = true
+			res.Notes = append(res.Notes, fmt.Sprintf("%s is a mount point, so it is written in place, which is not atomic", c.path))
+		}
+	}
+}
+
+// upToDate tells whether the daemon uses the set that is in place. An error says that it
+// could not be asked; then it remains open.
+func (a *Applier) upToDate(ctx context.Context, id string) (bool, error) {
+	if a.record.Phase != phaseApplied || a.record.Applied != id || a.distrusted {
+		return false, nil
+	}
+	asked, ok := a.target.Reloader.(identifier)
+	if !a.unsure || !ok || a.record.Instance == "" {
+		return true, nil
+	}
+	same, err := asked.Runs(ctx, a.record.Instance)
+	if err != nil {
+		return false, &Error{StageReload, err}
+	}
+	a.unsure = false
+	return same, nil
+}
+
+// Distrust says that the daemon was started anew, so that the next Apply reloads it even if
+// no file changes.
+func (a *Applier) Distrust() { a.distrusted = true }
+
+func (a *Applier) stageAndCheck(ctx context.Context, id string, files []File) error {
+	if err := a.stage(id, files); err != nil {
+		return &Error{StageWrite, err}
+	}
+	dir := a.setDir(id)
+	if a.target.Check != nil {
+		a.step("check")
+		if err := a.target.Check(ctx, filepath.Join(dir, files[0].Name)); err != nil {
+			a.drop()
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return &Error{StageCheck, strip(err, dir)}
+		}
+	}
+	if ctx.Err() != nil {
+		a.drop()
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// drop removes a staged set that came to nothing.
+func (a *Applier) drop() {
+	if err := a.prune(); err != nil {
+		a.log.Warn("a staged copy could not be removed", "target", a.target.Name, "error", err)
+	}
+}
+
+// strip takes the directory of the stage out of what BIRD says about files in it.
+func strip(err error, dir string) error {
+	if c, ok := errors.AsType[*bird.ConfigError](err); ok {
+		short := *c
+		short.File = strings.TrimPrefix(c.File, dir+"/")
+		short.Message = strings.ReplaceAll(c.Message, dir+"/", "")
+		short.Output = strings.ReplaceAll(c.Output, dir+"/", "")
+		return &short
+	}
+	if text := err.Error(); strings.Contains(text, dir+"/") {
+		return &shortened{strings.ReplaceAll(text, dir+"/", ""), err}
+	}
+	return err
+}
+
+// shortened is an error with another text.
+type shortened struct {
+	text string
+	err  error
+}
+
+func (e *shortened) Error() string { return e.text }
+
+func (e *shortened) Unwrap() error { return e.err }
+
+// place replaces the files. From the moment the record says so a crash is made good by
+// going on.
+func (a *Applier) place(id string, files []File, changes []*change, res *Result) error {
+	if err := a.keepPrevious(files); err != nil {
+		return &Error{StageWrite, err}
+	}
+	a.step("prepare")
+	if err := prepare(changes); err != nil {
+		a.drop()
+		return &Error{StageWrite, err}
+	}
+	defer discard(changes)
+	before := a.record
+	a.record.Phase, a.record.Desired = phasePlacing, describe(id, files)
+	a.step("record placing")
+	if err := a.record.save(a.state); err != nil {
+		a.record = before
+		a.drop()
+		return &Error{StageWrite, err}
+	}
+	changed, err := commit(changes, a.step)
+	res.Changed = append(res.Changed, changed...)
+	if err != nil {
+		return &Error{StageWrite, errors.Join(err, a.restore())}
+	}
+	res.Outcome = Placed
+	return nil
+}
+
+// keepPrevious copies what is in place before the first change ever, so that there is
+// something to go back to. Later that is the set that was applied last.
+func (a *Applier) keepPrevious(files []File) error {
+	if a.record.Previous != nil {
+		return nil
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Name)
+	}
+	old, err := a.target.inPlace(names)
+	if err != nil {
+		return err
+	}
+	id := fingerprint(a.record.Key, old)
+	if err := a.stage(id, old); err != nil {
+		return err
+	}
+	s := describe(id, old)
+	a.record.Previous = &s
+	return nil
+}
+
+// reload makes the daemon use what is in place, and goes back when it refuses.
+func (a *Applier) reload(ctx context.Context, files []File, res Result) (Result, error) {
+	ctx, cancel := graceful(ctx, cmp.Or(a.target.Grace, defaultGrace))
+	defer cancel()
+	res.Outcome = Placed
+	if a.target.Reloader == nil {
+		return a.applied(res)
+	}
+	res.Reloaded = true
+	a.step("reload")
+	verdict, err := a.target.Reloader.Reload(ctx, a.target.path(files[0].Name))
+	a.step("reloaded")
+	if err == nil {
+		res.Verdict = verdict
+		return a.applied(res)
+	}
+	if !isRefusal(err) {
+		return res, &Error{StageReload, err}
+	}
+	if a.record.Previous != nil && a.record.Previous.ID == res.Desired {
+		return res, &Error{StageReload, fmt.Errorf("%w; it is the set that was applied before, so there is none to go back to", err)}
+	}
+	if back := a.rollBack(ctx, files[0].Name, &res); back != nil {
+		return res, &Error{StageReload, fmt.Errorf("%w; going back to the files before: %w", err, back)}
+	}
+	res.Outcome = RolledBack
+	return res, &Error{StageReload, err}
+}
+
+// graceful gives work that should not be left half done some time after its context ends.
+func graceful(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+	out, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		t := time.AfterFunc(grace, func() { cancel(context.Cause(ctx)) })
+		context.AfterFunc(out, func() { t.Stop() })
+	})
+	return out, func() { stop(); cancel(context.Canceled) }
+}
+
+// applied records that the daemon uses what is in place.
+func (a *Applier) applied(res Result) (Result, error) {
+	a.unsure, a.distrusted = false, false
+	previous := a.record.Desired
+	a.record.Phase, a.record.Previous = phaseApplied, &previous
+	a.record.Applied, a.record.Instance, a.record.AppliedAt = res.Desired, res.Verdict.Instance, time.Now()
+	res.Outcome, res.Applied = Applied, res.Desired
+	a.step("record applied")
+	if err := a.record.save(a.state); err != nil {
+		// The daemon does use it. After a restart it is told so once more.
+		res.Notes = append(res.Notes, fmt.Sprintf("what was applied could not be recorded in %s: %s", a.state, err))
+	}
+	if err := a.prune(); err != nil {
+		res.Notes = append(res.Notes, fmt.Sprintf("old copies could not be removed from %s: %s", a.state, err))
+	}
+	return res, nil
+}

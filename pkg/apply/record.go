@@ -1,0 +1,92 @@
+package apply
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/renameio/v2"
+)
+
+// phase is how far the last transaction came. What follows from it after a crash is in
+// recover.go.
+type phase string
+
+const (
+	// phaseNone: nothing was ever replaced.
+	phaseNone phase = ""
+	// phasePlacing: files are being replaced by those of the desired set, or all are in
+	// place and the daemon may not use them.
+	phasePlacing phase = "placing"
+	// phaseRestoring: files are being replaced by those of the previous set.
+	phaseRestoring phase = "restoring"
+	// phaseApplied: all files are in place, and the daemon uses them.
+	phaseApplied phase = "applied"
+)
+
+// setInfo describes a set that is kept in the state directory.
+type setInfo struct {
+	// ID is the set's fingerprint.
+	ID string `json:"id"`
+	// Names are its files, the main file first. It may be empty for a previous set.
+	Names []string `json:"names"`
+	// Secrets are those of Names that hold a password.
+	Secrets []string `json:"secrets,omitempty"`
+}
+
+// record is what outlives the process: it lies in the state directory as record.json.
+type record struct {
+	Phase phase `json:"phase"`
+	// Key is the key of fingerprints.
+	Key []byte `json:"key"`
+	// Desired is the set that is or will be in place.
+	Desired setInfo `json:"desired"`
+	// Previous is the set to go back to, the one that the daemon took last; nil before
+	// anything was replaced.
+	Previous *setInfo `json:"previous,omitempty"`
+	// Applied is the fingerprint of the set that the daemon took last, Instance what it
+	// identified itself with then.
+	Applied   string    `json:"applied,omitempty"`
+	Instance  string    `json:"instance,omitempty"`
+	AppliedAt time.Time `json:"appliedAt,omitzero"`
+}
+
+const recordName = "record.json"
+
+// loadRecord reads the record of a state directory. Without one, and without one that can
+// be read, a new record is made: then nothing is known to be applied, which costs a reload.
+func loadRecord(dir string) (record, error) {
+	fresh := record{Key: make([]byte, 32)}
+	_, _ = rand.Read(fresh.Key) // never fails
+	data, err := os.ReadFile(filepath.Join(dir, recordName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fresh, nil
+	} else if err != nil {
+		return fresh, err
+	}
+	var r record
+	if err := json.Unmarshal(data, &r); err != nil {
+		return fresh, fmt.Errorf("%s is damaged: %w", filepath.Join(dir, recordName), err)
+	}
+	if len(r.Key) == 0 {
+		return fresh, fmt.Errorf("%s is damaged: it has no key", filepath.Join(dir, recordName))
+	}
+	return r, nil
+}
+
+// save writes the record so that a crash leaves the old or the new one.
+func (r *record) save(dir string) error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	if err := renameio.WriteFile(filepath.Join(dir, recordName), data, 0o600, renameio.WithTempDir(dir)); err != nil {
+		return cause(err)
+	}
+	return syncDir(dir)
+}

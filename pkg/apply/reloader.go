@@ -1,0 +1,24 @@
+package apply
+
+import "context"
+
+// Reloader makes a BIRD daemon read its configuration again.
+type Reloader interface {
+	// Reload has the daemon read the configuration that starts with the file main, an
+	// absolute path, and tells what is known of the result. An error says that the daemon
+	// does not run it, or that nobody knows: a *bird.RefusedError that it read and refused
+	// it, bird.ErrNotRunning that no daemon is there, any other that the result is unknown.
+	Reload(ctx context.Context, main string) (Verdict, error)
+}
+
+// Verdict is what is known of a reload that did not fail.
+type Verdict struct {
+	// Confirmed tells that the daemon itself said that it runs the configuration. A signal
+	// or a command cannot know.
+	Confirmed bool `json:"confirmed"`
+	// Words are what the daemon, or the command, said; for a signal, what was done.
+	Words string `json:"words,omitempty"`
+	// Instance identifies the running daemon and the configuration that it has loaded; ""
+	// when that cannot be known. Only the Reloader that made it understands it.
+	Instance string `json:"instance,omitempty"`
+}

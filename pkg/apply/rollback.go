@@ -1,0 +1,94 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/birdconfd/birdconfd/pkg/bird"
+)
+
+// codeConfigError is BIRD's answer to a configuration that it cannot read.
+const codeConfigError = 8002
+
+// isRefusal tells whether a daemon has judged the files themselves to be bad. Everything
+// else may be different the next time, with the same files.
+func isRefusal(err error) bool {
+	if r, ok := errors.AsType[*bird.RefusedError](err); ok {
+		return r.Code == codeConfigError
+	}
+	_, collapsed := errors.AsType[*CollapsedError](err)
+	return collapsed
+}
+
+// rollBack puts the previous set back and has the daemon read it, since it may have taken
+// a part of the new one.
+func (a *Applier) rollBack(ctx context.Context, main string, res *Result) error {
+	if err := a.restore(); err != nil {
+		return err
+	}
+	previous := *a.record.Previous
+	if !slices.Contains(previous.Names, main) {
+		return nil // there was nothing before, and the daemon goes on with what it has
+	}
+	a.step("reload previous")
+	verdict, err := a.target.Reloader.Reload(ctx, a.target.path(main))
+	if err != nil {
+		return fmt.Errorf("reload: %w", err)
+	}
+	a.record.Phase, a.record.Applied, a.record.Instance, a.record.AppliedAt = phaseApplied, previous.ID, verdict.Instance, time.Now()
+	a.unsure, a.distrusted = false, false
+	res.Applied = previous.ID
+	return a.record.save(a.state)
+}
+
+// restore puts the previous set back in place. It goes on when that cannot be recorded.
+func (a *Applier) restore() error {
+	a.record.Phase = phaseRestoring
+	a.step("record restoring")
+	unsaved := a.record.save(a.state)
+	previous := *a.record.Previous
+	if _, err := a.finish(previous); err != nil {
+		return errors.Join(err, unsaved)
+	}
+	a.record.Phase, a.record.Desired = phasePlacing, previous
+	if len(previous.Names) == 0 {
+		a.record.Phase = phaseNone
+	}
+	a.step("record restored")
+	if err := a.record.save(a.state); err != nil {
+		return err
+	}
+	a.drop()
+	return nil
+}
+
+// removals adds to changes the removal of files that the desired set has and this one has
+// not.
+func (a *Applier) removals(set setInfo, changes []*change) ([]*change, error) {
+	var removed []*change
+	for _, name := range a.record.Desired.Names {
+		if slices.Contains(set.Names, name) {
+			continue
+		}
+		path := a.target.path(name)
+		dest, err := resolve(path)
+		if err != nil {
+			return nil, fmt.Errorf("remove %s: %w", path, err)
+		}
+		if dest.old == nil {
+			continue
+		}
+		old, err := os.ReadFile(dest.real)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, cause(err))
+		}
+		removed = append(removed, &change{path: path, dest: dest, remove: true, bytes: true, old: old,
+			access: a.target.accessOf(dest, nil, false)})
+	}
+	// The main file goes first, so that it never includes what is not there.
+	return append(removed, changes...), nil
+}

@@ -1,0 +1,114 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// setPrefix begins the names of directories that hold a set, before its fingerprint.
+const setPrefix = "set-"
+
+func describe(id string, files []File) setInfo {
+	s := setInfo{ID: id}
+	for _, f := range files {
+		s.Names = append(s.Names, f.Name)
+		if f.Secret {
+			s.Secrets = append(s.Secrets, f.Name)
+		}
+	}
+	return s
+}
+
+func (a *Applier) setDir(id string) string { return filepath.Join(a.state, setPrefix+id) }
+
+// stage writes a set into a directory of its own, readable by nobody else, so that it
+// survives a crash of the machine.
+func (a *Applier) stage(id string, files []File) (err error) {
+	dir := a.setDir(id)
+	if err := os.RemoveAll(dir); err != nil {
+		return cause(err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return fmt.Errorf("make the directory %s: %w", dir, cause(err))
+	}
+	defer func() {
+		if err != nil {
+			_ = os.RemoveAll(dir) // the error that is returned tells more
+		}
+	}()
+	for _, f := range files {
+		a.step("stage " + f.Name)
+		if err := writeSynced(filepath.Join(dir, f.Name), f.Data); err != nil {
+			return fmt.Errorf("stage %s in %s: %w", f.Name, dir, err)
+		}
+	}
+	return errors.Join(syncDir(dir), syncDir(a.state))
+}
+
+func writeSynced(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return cause(err)
+	}
+	defer f.Close()
+	if _, err := f.Write(data); err != nil {
+		return cause(err)
+	}
+	if err := f.Sync(); err != nil {
+		return cause(err)
+	}
+	return cause(f.Close())
+}
+
+// staged reads a set back. It is an error when it is not what its fingerprint says.
+func (a *Applier) staged(s setInfo) ([]File, error) {
+	var files []File
+	for _, name := range s.Names {
+		data, err := os.ReadFile(filepath.Join(a.setDir(s.ID), name))
+		if err != nil {
+			return nil, fmt.Errorf("read the copy of %s: %w", name, cause(err))
+		}
+		files = append(files, File{Name: name, Data: data, Secret: slices.Contains(s.Secrets, name)})
+	}
+	if fingerprint(a.record.Key, files) != s.ID {
+		return nil, fmt.Errorf("the copy in %s is damaged", a.setDir(s.ID))
+	}
+	return files, nil
+}
+
+// inPlace reads those of the files that exist where they belong.
+func (t *Target) inPlace(names []string) ([]File, error) {
+	var files []File
+	for _, name := range names {
+		data, err := os.ReadFile(t.path(name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return nil, fmt.Errorf("read %s: %w", t.path(name), cause(err))
+		}
+		files = append(files, File{Name: name, Data: data})
+	}
+	return files, nil
+}
+
+// prune removes the sets that the record does not need.
+func (a *Applier) prune() error {
+	entries, err := os.ReadDir(a.state)
+	if err != nil {
+		return cause(err)
+	}
+	var errs []error
+	for _, e := range entries {
+		id, isSet := strings.CutPrefix(e.Name(), setPrefix)
+		if !isSet || id == a.record.Desired.ID || (a.record.Previous != nil && id == a.record.Previous.ID) {
+			continue
+		}
+		errs = append(errs, os.RemoveAll(filepath.Join(a.state, e.Name())))
+	}
+	return errors.Join(errs...)
+}
