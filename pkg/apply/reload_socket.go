@@ -91,7 +91,17 @@ func (r *SocketReloader) Reload(ctx context.Context, main string) (Verdict, erro
 	if err != nil {
 		return Verdict{}, fmt.Errorf("after it was configured: %w", err)
 	}
-	return Verdict{Confirmed: true, Words: reply.Words(), Instance: id}, nil
+	return Verdict{Confirmed: true, Words: words(reply), Instance: id}, nil
+}
+
+// words are BIRD's, with what it did not say by itself: there is no message when a
+// reconfiguration ends.
+func words(reply bird.Reply) string {
+	text := reply.Words()
+	if strings.HasSuffix(text, "in progress") {
+		text += ", and finished since"
+	}
+	return text
 }
 
 func (r *SocketReloader) configure(ctx context.Context, conn *bird.Conn, main string) (bird.Reply, error) {

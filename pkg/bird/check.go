@@ -110,13 +110,3 @@ func run(ctx context.Context, timeout time.Duration, binary string, args ...stri
 	}
 	return result.Output, err
 }
-
-// Short names for what people are shown of an output.
-const (
-	maxOutput  = process.MaxOutput
-	maxExcerpt = process.MaxExcerpt
-)
-
-type tail = process.Tail
-
-func lastLines(s string, n int) string { return process.LastLines(s, n) }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/birdconfd/birdconfd/pkg/bird/birdtest"
+	"github.com/birdconfd/birdconfd/pkg/internal/process"
 )
 
 // writeFiles fills a new directory and makes it the current one, which BIRD resolves
@@ -266,8 +267,8 @@ func TestCheckBoundsOutput(t *testing.T) {
 	if err := (Checker{Binary: binary}).Check(t.Context(), "bird.cfg"); !errors.As(err, &refused) || refused.Line != 4001 {
 		t.Fatalf("got %v, want the refusal at the end of the output", err)
 	}
-	if n := len(refused.Output); n > maxOutput || n < maxOutput-100 {
-		t.Errorf("kept %d bytes of output, want up to %d", n, maxOutput)
+	if n := len(refused.Output); n > process.MaxOutput || n < process.MaxOutput-100 {
+		t.Errorf("kept %d bytes of output, want up to %d", n, process.MaxOutput)
 	}
 	if !strings.HasPrefix(refused.Output, "bird: t.conf:") {
 		t.Errorf("output starts within a line: %.30q", refused.Output)
@@ -275,7 +276,7 @@ func TestCheckBoundsOutput(t *testing.T) {
 
 	binary, _ = stub(t, warnings+"exit 1\n")
 	err := Checker{Binary: binary}.Check(t.Context(), "bird.cfg")
-	if n := len(err.Error()); n > maxExcerpt+100 {
+	if n := len(err.Error()); n > process.MaxExcerpt+100 {
 		t.Errorf("error of %d bytes", n)
 	}
 	if !strings.HasSuffix(err.Error(), "t.conf:3999:1: Missing authentication option, assuming MD5") {

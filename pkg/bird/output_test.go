@@ -1,7 +1,6 @@
 package bird
 
 import (
-	"bytes"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -46,40 +45,5 @@ func TestConfigErrorText(t *testing.T) {
 	e := &ConfigError{File: "bird.cfg", Line: 3, Column: 25, Message: "syntax error", Output: "bird: bird.cfg:3:25 syntax error"}
 	if got, want := e.Error(), "bird.cfg:3:25: syntax error"; got != want {
 		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-func TestTailKeepsTheEnd(t *testing.T) {
-	for _, size := range []int{1, 7, 1000, maxOutput - 1, maxOutput, maxOutput + 1, 5 * maxOutput} {
-		var out tail
-		var all bytes.Buffer
-		for i := 0; all.Len() < 4*maxOutput; i++ {
-			p := bytes.Repeat([]byte{byte('a' + i%26)}, size)
-			all.Write(p)
-			if n, err := out.Write(p); n != size || err != nil {
-				t.Fatalf("Write = %d, %v", n, err)
-			}
-		}
-		if want := all.Bytes()[all.Len()-maxOutput:]; out.String() != string(want) {
-			t.Errorf("writes of %d bytes: the end is not what was kept", size)
-		}
-	}
-}
-
-func TestLastLines(t *testing.T) {
-	for _, tt := range []struct {
-		in   string
-		n    int
-		want string
-	}{
-		{"a\nb\nc", 5, "a\nb\nc"},
-		{"a\nb\nc", 4, "b\nc"},
-		{"aa\nb\nc", 5, "b\nc"},
-		{"abcdef", 3, "def"},
-		{"abc\n", 2, "c\n"},
-	} {
-		if got := lastLines(tt.in, tt.n); got != tt.want {
-			t.Errorf("lastLines(%q, %d) = %q, want %q", tt.in, tt.n, got, tt.want)
-		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/birdconfd/birdconfd/pkg/internal/process"
 )
 
 // Version is the version of a BIRD daemon. Releases without a third number, such as
@@ -45,7 +47,7 @@ func ReadVersion(ctx context.Context, binary string) (Version, error) {
 func parseVersion(output string) (Version, error) {
 	m := versionLine.FindStringSubmatch(output)
 	if m == nil {
-		return Version{}, fmt.Errorf("no BIRD version in %q", lastLines(output, maxExcerpt))
+		return Version{}, fmt.Errorf("no BIRD version in %q", process.LastLines(output, process.MaxExcerpt))
 	}
 	var v Version
 	for i, n := range []*int{&v.Major, &v.Minor, &v.Patch} {

@@ -63,3 +63,21 @@ func TestExcerptIsPrintable(t *testing.T) {
 		t.Errorf("%d bytes, valid: %t", len(got), utf8.ValidString(got))
 	}
 }
+
+func TestLastLines(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		n    int
+		want string
+	}{
+		{"a\nb\nc", 5, "a\nb\nc"},
+		{"a\nb\nc", 4, "b\nc"},
+		{"aa\nb\nc", 5, "b\nc"},
+		{"abcdef", 3, "def"},
+		{"abc\n", 2, "c\n"},
+	} {
+		if got := LastLines(tt.in, tt.n); got != tt.want {
+			t.Errorf("LastLines(%q, %d) = %q, want %q", tt.in, tt.n, got, tt.want)
+		}
+	}
+}
