@@ -28,6 +28,16 @@ func (s Severity) String() string { return severityNames[s] }
 // MarshalText makes a Severity a word in JSON.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
+// UnmarshalText reads what MarshalText writes.
+func (s *Severity) UnmarshalText(text []byte) error {
+	i := slices.Index(severityNames[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("%q is no severity", text)
+	}
+	*s = Severity(i)
+	return nil
+}
+
 // Position is a place in an input file. Line and Column count from 1; a zero Line
 // means that only the file is known, and an empty File that nothing is.
 type Position struct {

@@ -15,30 +15,34 @@ const maxStatusSize = 1 << 20
 // something to say, but it may also be a slip, hence the warning. What is hidden or in
 // directories below does not count.
 func LoadEndpointStatus(dir string) ([]calico.WorkloadEndpoint, []calico.Problem) {
-	paths, err := list(dir, func(string) bool { return true })
+	files, _, err := list(dir, anyFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, []calico.Problem{{Severity: calico.Warning, Rule: calico.RuleEndpointStatus,
-			Position: calico.Position{File: dir}, Message: "there is no such directory, so no workload is a peer"}}
+		return nil, []calico.Problem{noEndpointStatus(dir)}
 	}
 	if err != nil {
 		return nil, []calico.Problem{unreadable(dir, err)}
 	}
 	var endpoints []calico.WorkloadEndpoint
 	var problems []calico.Problem
-	for _, path := range paths {
-		data, err := readAll(openFile(path), maxStatusSize)
+	for _, f := range files {
+		data, err := readAll(openFile(f.path), maxStatusSize)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // gone since the directory was listed
 		}
 		if err != nil {
-			problems = append(problems, unreadable(path, err))
+			problems = append(problems, unreadable(f.path, err))
 			continue
 		}
-		w, found := calico.DecodeEndpointStatus(path, data)
+		w, found := calico.DecodeEndpointStatus(f.path, data)
 		if w != nil {
 			endpoints = append(endpoints, *w)
 		}
 		problems = append(problems, found...)
 	}
 	return endpoints, problems
+}
+
+func noEndpointStatus(dir string) calico.Problem {
+	return calico.Problem{Severity: calico.Warning, Rule: calico.RuleEndpointStatus, Position: calico.Position{File: dir},
+		Message: "there is no such directory, so no workload is a peer"}
 }

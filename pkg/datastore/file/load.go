@@ -3,16 +3,14 @@
 // workloads of this node are BGP peers.
 //
 // In go paths; out come the objects that package calico makes of the files' contents,
-// and a Problem for each path that cannot be read. It never writes anything.
+// and a Problem for each path that cannot be read: once from Load, and after each change
+// from a Source. It never writes anything, and a Source never uses a half-written file.
 package file
 
 import (
 	"context"
 	"io"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/birdconfd/birdconfd/pkg/calico"
 )
@@ -61,7 +59,7 @@ func (l *loader) path(ctx context.Context, path string) {
 
 func (l *loader) standardInput(ctx context.Context) {
 	if l.stdin == nil {
-		l.problem(stdinName, "standard input can be read only once")
+		l.problems = append(l.problems, problem(stdinName, "standard input can be read only once"))
 		return
 	}
 	stdin := io.NopCloser(l.stdin)
@@ -70,35 +68,18 @@ func (l *loader) standardInput(ctx context.Context) {
 }
 
 func (l *loader) directory(ctx context.Context, dir string) {
-	names, err := list(dir, func(name string) bool {
-		return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(name)))
-	})
+	files, below, err := list(dir, isResourceFile)
 	if err != nil {
 		l.unreadable(dir, err)
 		return
 	}
-	if len(names) == 0 {
-		l.problem(dir, "there is no *.yaml, *.yml or *.json file in the directory")
+	if len(files) == 0 {
+		l.problems = append(l.problems, noFiles(dir))
 	}
-	for _, name := range names {
-		l.decode(ctx, name, openFile(name))
+	for _, f := range files {
+		l.decode(ctx, f.path, openFile(f.path))
 	}
-	l.below(dir)
-}
-
-// below says what is not read, since people sort resources into directories.
-func (l *loader) below(dir string) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return // it was read a moment ago
-	}
-	for _, e := range entries {
-		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
-			l.problems = append(l.problems, calico.Problem{Severity: calico.Info, Rule: calico.RuleNotRead,
-				Position: calico.Position{File: filepath.Join(dir, e.Name())},
-				Message:  "directories inside of a directory are not read", Hint: "name it too if it holds resources"})
-		}
-	}
+	l.problems = append(l.problems, notRead(below)...)
 }
 
 func (l *loader) decode(ctx context.Context, name string, open func() (io.ReadCloser, error)) {
@@ -114,8 +95,4 @@ func (l *loader) decode(ctx context.Context, name string, open func() (io.ReadCl
 
 func (l *loader) unreadable(path string, err error) {
 	l.problems = append(l.problems, unreadable(path, err))
-}
-
-func (l *loader) problem(path, message string) {
-	l.problems = append(l.problems, problem(path, message))
 }

@@ -8,31 +8,53 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/birdconfd/birdconfd/pkg/calico"
 )
 
-// list returns the paths of a directory's files with a name that suits, sorted. Hidden
-// names are left out, and so is what is neither a file nor a link to one, but for links
-// that lead nowhere: opening those says what is wrong.
-func list(dir string, suits func(name string) bool) ([]string, error) {
+// found is an entry of a directory that counts as a file.
+type found struct {
+	path string
+	link bool
+	info fs.FileInfo // of the file that a link leads to; nil with err
+	err  error
+}
+
+// list returns a directory's files with a name that suits, and the directories in it, both
+// sorted. Hidden names are left out, and so is what is neither a file nor a link to one, but
+// for links that lead nowhere: opening those says what is wrong.
+func list(dir string, suits func(name string) bool) (files []found, below []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var paths []string
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") || !suits(e.Name()) {
+		path := filepath.Join(dir, e.Name())
+		switch {
+		case strings.HasPrefix(e.Name(), "."):
+			continue
+		case e.IsDir():
+			below = append(below, path)
+			continue
+		case !suits(e.Name()):
 			continue
 		}
-		path := filepath.Join(dir, e.Name())
-		if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() {
-			paths = append(paths, path)
+		f := found{path: path, link: e.Type()&fs.ModeSymlink != 0}
+		if f.info, f.err = os.Stat(path); f.err != nil || f.info.Mode().IsRegular() {
+			files = append(files, f)
 		}
 	}
-	return paths, nil
+	return files, below, nil
 }
+
+// isResourceFile tells by the name whether a file in a directory holds resources.
+func isResourceFile(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(name)))
+}
+
+func anyFile(string) bool { return true }
 
 // read opens and reads something to its end. That may be a pipe which nobody ever opens
 // for writing, or closes; hence the context, whose end leaves the reading behind.
@@ -60,6 +82,10 @@ func readAll(open func() (io.ReadCloser, error), most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer r.Close()
+	return readLimited(r, most)
+}
+
+func readLimited(r io.Reader, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(data)) > most {
 		err = fmt.Errorf("it is larger than %d MiB", most>>20)
@@ -73,14 +99,32 @@ func openFile(path string) func() (io.ReadCloser, error) {
 
 // unreadable reports an error without the path, which a Problem has already.
 func unreadable(path string, err error) calico.Problem {
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	return problem(path, "cannot be read: "+cause(err))
+}
+
+func cause(err error) string {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		err = p.Err
 	}
-	return problem(path, "cannot be read: "+err.Error())
+	return err.Error()
 }
 
 func problem(path, message string) calico.Problem {
 	return calico.Problem{Severity: calico.Error, Rule: calico.RuleUnreadable,
 		Position: calico.Position{File: path}, Message: message}
+}
+
+// noFiles reports a directory without resources.
+func noFiles(dir string) calico.Problem {
+	return problem(dir, "there is no *.yaml, *.yml or *.json file in the directory")
+}
+
+// notRead says what is not read, since people sort resources into directories.
+func notRead(below []string) []calico.Problem {
+	var out []calico.Problem
+	for _, dir := range below {
+		out = append(out, calico.Problem{Severity: calico.Info, Rule: calico.RuleNotRead, Position: calico.Position{File: dir},
+			Message: "directories inside of a directory are not read", Hint: "name it too if it holds resources"})
+	}
+	return out
 }
