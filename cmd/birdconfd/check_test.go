@@ -15,7 +15,6 @@ import (
 
 	"github.com/birdconfd/birdconfd/pkg/bird"
 	"github.com/birdconfd/birdconfd/pkg/bird/birdtest"
-	"github.com/birdconfd/birdconfd/pkg/render"
 	"github.com/birdconfd/birdconfd/templates"
 )
 
@@ -255,22 +254,5 @@ func TestCheckCutShort(t *testing.T) {
 	}
 	if exists(out) {
 		t.Error("something was written")
-	}
-}
-
-func TestLineOf(t *testing.T) {
-	data := []byte("a\n  b \n")
-	for n, want := range map[int]string{-1: "", 0: "", 1: "a", 2: "b", 3: "", 4: ""} {
-		if got := lineOf(data, n); got != want {
-			t.Errorf("line %d is %q, want %q", n, got, want)
-		}
-	}
-}
-
-// What BIRD says outside of its usual form is passed on, without the name of the staging directory.
-func TestRefusalInOtherWords(t *testing.T) {
-	p := refusal(errors.New("check /tmp/x/bird.cfg: bird -p was ended by signal: killed"), &rendered{target: render.Target{Name: "bird"}}, "/tmp/x")
-	if want := "error: BIRD could not check the files of bird: check bird.cfg: bird -p was ended by signal: killed [bird-check]"; p.String() != want {
-		t.Errorf("got %s, want %s", p, want)
 	}
 }

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -29,18 +27,10 @@ const (
 
 // renderOptions are the flags of render.
 type renderOptions struct {
-	node           string
-	output         string
-	endpointStatus string
-	set            string
-	templates      string
-	check          string
-	birdDir        string
-	family         string
-	format         string
-	sample         bool
-	showSecrets    bool
-	strict         bool
+	commonOptions
+	sample      bool
+	showSecrets bool
+	strict      bool
 }
 
 // Values of flags.
@@ -53,7 +43,7 @@ const (
 )
 
 func renderCommand(env environment) *cobra.Command {
-	o := renderOptions{set: "bird1", check: checkAuto, family: "all", format: "text"}
+	o := renderOptions{commonOptions: commonOptions{set: "bird1", check: checkAuto, family: "all", format: "text"}}
 	cmd := &cobra.Command{
 		Use:   "render [flags] PATH...",
 		Short: "Render one node's BIRD configuration from resources in files",
@@ -125,39 +115,6 @@ func (o *renderOptions) complete(env environment, paths []string) error {
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)
-}
-
-// computeOptions are the settings that come from Calico's own variables.
-func (o *renderOptions) computeOptions(env environment) (bgp.Options, error) {
-	families := map[string][]bgp.Family{"all": bgp.Families, "ipv4": {bgp.IPv4}, "ipv6": {bgp.IPv6}}
-	out := bgp.Options{
-		RouterID:            env.getenv("CALICO_ROUTER_ID"),
-		AdvertiseClusterIPs: env.getenv("CALICO_ADVERTISE_CLUSTER_IPS"),
-		KubernetesNode:      env.getenv("CALICO_K8S_NODE_REF"),
-		SecretNamespace:     env.getenv("NAMESPACE"),
-		Families:            families[o.family],
-	}
-	if v := env.calicoVariable("USE_POD_CIDR"); v != "" {
-		use, err := strconv.ParseBool(v)
-		if err != nil {
-			return out, usage("environment variable USE_POD_CIDR: %q is neither true nor false", v)
-		}
-		out.UsePodCIDR = use
-	}
-	return out, nil
-}
-
-// endpointStatusDir is the directory of endpoint-status files, "" for none. It must exist
-// only if it was asked for by the flag.
-func (o *renderOptions) endpointStatusDir(env environment) (dir string, must bool) {
-	prefix := env.getenv("CALICO_ENDPOINT_STATUS_PATH_PREFIX")
-	switch {
-	case o.endpointStatus != "":
-		return o.endpointStatus, true
-	case prefix != "" && !o.sample:
-		return filepath.Join(prefix, "endpoint-status"), false
-	}
-	return "", false
 }
 
 func renderMain(ctx context.Context, env environment, o renderOptions, paths []string) error {

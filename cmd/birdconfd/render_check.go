@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 
+	"github.com/birdconfd/birdconfd/pkg/apply"
 	"github.com/birdconfd/birdconfd/pkg/bird"
 	"github.com/birdconfd/birdconfd/pkg/calico"
+	"github.com/birdconfd/birdconfd/pkg/daemon"
 	"github.com/birdconfd/birdconfd/pkg/render"
 )
 
@@ -23,37 +24,20 @@ func (o *renderOptions) checkTarget(ctx context.Context, set *render.Set, res *r
 		res.refused = o.check == checkRequire
 		return
 	}
-	dir, err := stage(res.files)
-	if err != nil {
-		res.refused = true
+	err := apply.CheckSet(ctx, applyFiles(res.files), bird.Checker{Binary: binary}.Check)
+	if err == nil {
+		r.checked(res.target.Name, version)
+		return
+	}
+	if res.refused = true; ctx.Err() != nil {
+		return // interrupted, which says nothing about the files
+	}
+	if e, ok := errors.AsType[*apply.Error](err); ok && e.Stage == apply.StageWrite {
 		r.add(problemOf(calico.Error, calico.RuleBirdCheck,
-			fmt.Sprintf("the files of %s cannot be checked: %s", res.target.Name, err), "the variable TMPDIR names another place for temporary files"))
+			fmt.Sprintf("the files of %s cannot be checked: %s", res.target.Name, e.Err), "the variable TMPDIR names another place for temporary files"))
 		return
 	}
-	defer os.RemoveAll(dir)
-	if err := (bird.Checker{Binary: binary}).Check(ctx, filepath.Join(dir, res.target.Main())); err != nil {
-		if res.refused = true; ctx.Err() != nil {
-			return // interrupted, which says nothing about the files
-		}
-		r.add(refusal(err, res, dir))
-		return
-	}
-	r.checked(res.target.Name, version)
-}
-
-// stage puts files into a directory of their own that nobody else can read.
-func stage(files []render.File) (string, error) {
-	dir, err := os.MkdirTemp("", "birdconfd-check-") // mode 0700
-	if err != nil {
-		return "", err
-	}
-	for _, f := range files {
-		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o600); err != nil {
-			os.RemoveAll(dir)
-			return "", err
-		}
-	}
-	return dir, nil
+	r.add(daemon.CheckProblem(res.target.Name, res.files, res.view, errors.Unwrap(err)))
 }
 
 // findBird finds the program that checks a target; false when there is none or it is of
@@ -95,44 +79,4 @@ func (o *renderOptions) findBird(ctx context.Context, set *render.Set, t render.
 		return "", version, false
 	}
 	return path, version, true
-}
-
-// refusal makes a problem of what the check said: with the line, the text of the line and
-// the resource that it comes from.
-func refusal(err error, res *rendered, dir string) calico.Problem {
-	p := problemOf(calico.Error, calico.RuleBirdCheck, "", "")
-	refused, ok := errors.AsType[*bird.ConfigError](err)
-	if !ok {
-		p.Message = fmt.Sprintf("BIRD could not check the files of %s: %s", res.target.Name, strings.ReplaceAll(err.Error(), dir+"/", ""))
-		return p
-	}
-	name, ours := strings.CutPrefix(refused.File, dir+"/")
-	p.Position = calico.Position{File: name, Line: refused.Line, Column: refused.Column}
-	p.Message = "BIRD refuses the file: " + render.Conceal(res.view, strings.ReplaceAll(refused.Message, dir+"/", ""))
-	if refused.Line == 1 && refused.Column == 0 {
-		p.Position = calico.Position{File: name}
-		p.Hint = "BIRD read to the end of the file: a closing brace is missing somewhere"
-		return p
-	}
-	f := render.FindFile(res.files, name)
-	if !ours || f == nil {
-		return p
-	}
-	p.Resource = render.ResourceAt(f.Data, refused.Line)
-	line := lineOf(f.Data, refused.Line)
-	if line != "" && !strings.Contains(line, "password") {
-		p.Message += fmt.Sprintf(" (at or before: %s)", render.Conceal(res.view, line))
-	}
-	if strings.Contains(line, "krt_tunnel") {
-		p.Hint = "only Calico's own BIRD knows krt_tunnel: check with that one, or let Felix program the routes of IPIP pools, as it does with programClusterRoutes: EnabledNoEncapOnly"
-	}
-	return p
-}
-
-func lineOf(data []byte, n int) string {
-	lines := strings.Split(string(data), "\n")
-	if n < 1 || n > len(lines) {
-		return ""
-	}
-	return strings.TrimSpace(lines[n-1])
 }

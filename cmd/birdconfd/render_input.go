@@ -39,7 +39,11 @@ func (o *renderOptions) read(ctx context.Context, env environment, paths []strin
 	}
 	r.add(problems...)
 	var workloads []calico.WorkloadEndpoint
-	if dir, must := o.endpointStatusDir(env); must && !exists(dir) {
+	dir, must := o.endpointStatusDir(env)
+	if o.sample && !must {
+		dir = ""
+	}
+	if must && !exists(dir) {
 		p := problemOf(calico.Error, calico.RuleUnreadable, "there is no such directory", "check --endpoint-status")
 		p.Position.File = dir
 		r.add(p)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/birdconfd/birdconfd/pkg/apply"
 	"github.com/birdconfd/birdconfd/pkg/render"
 )
 
@@ -62,7 +63,15 @@ func (o *renderOptions) write(results []*rendered, r *report) error {
 	if len(files) == 0 {
 		return nil
 	}
-	done, err := writeFiles(o.output, files)
-	r.Written, r.Unchanged = done.written, done.unchanged
+	done, err := apply.Write(apply.Target{Dir: o.output}, applyFiles(files))
+	r.Written, r.Unchanged = done.Changed, done.Unchanged
 	return err
+}
+
+func applyFiles(files []render.File) []apply.File {
+	var out []apply.File
+	for _, f := range files {
+		out = append(out, apply.File{Name: f.Name, Data: f.Data, Secret: f.HasSecret})
+	}
+	return out
 }

@@ -10,8 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/birdconfd/birdconfd/pkg/render"
-
 	"github.com/birdconfd/birdconfd/test/shared"
 )
 
@@ -139,7 +137,7 @@ func TestOwnerThatCannotBeKept(t *testing.T) {
 	}
 	writeFile(t, filepath.Join(out, "bird.cfg"), "old")
 	shared.AsNobody(t, func() {
-		renderTo(t, out).want(t, 1, "birdconfd: write "+out+"/bird.cfg: keep its owner and group: operation not permitted\n")
+		renderTo(t, out).want(t, 1, "birdconfd: write "+out+"/bird.cfg: give it to user 0 and group 0: operation not permitted\n")
 	})
 	if readFile(t, filepath.Join(out, "bird.cfg")) != "old" || len(listing(t, out)) != 1 {
 		t.Errorf("the directory has %v", listing(t, out))
@@ -235,62 +233,5 @@ func TestDirectoryThatIsNotWritable(t *testing.T) {
 	})
 	if readFile(t, filepath.Join(out, "bird.cfg")) != "old" || len(listing(t, out)) != 1 {
 		t.Errorf("the directory has %v", listing(t, out))
-	}
-}
-
-func TestFullDisk(t *testing.T) {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
-		t.Fatal(err)
-	}
-	small := limit
-	small.Cur = 2000 // of which bird_aggr.cfg and bird_ipam.cfg have less, bird.cfg more
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &small); err != nil {
-		t.Fatal(err)
-	}
-	out := t.TempDir()
-	_, err := writeFiles(out, []render.File{{Name: "bird.cfg", Data: make([]byte, 3000)}, {Name: "bird_aggr.cfg", Data: make([]byte, 100)}})
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
-		t.Fatal(err)
-	}
-	if want := "write " + out + "/bird.cfg: file too large"; err == nil || err.Error() != want || len(listing(t, out)) != 0 {
-		t.Errorf("got %v, want %s; the directory has %v", err, want, listing(t, out))
-	}
-}
-
-// Before a file has its owner and mode nobody else may read it.
-func TestNewFilesAreClosed(t *testing.T) {
-	old := syscall.Umask(0)
-	defer syscall.Umask(old)
-	temp, err := create(filepath.Join(t.TempDir(), "bird.cfg"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer temp.Cleanup()
-	if got := mode(t, temp.Name()); got != 0o600 {
-		t.Errorf("mode %v", got)
-	}
-}
-
-// A directory with the file's name that appears in between is as bad as it gets.
-func TestReplacingFailsHalfWay(t *testing.T) {
-	out := t.TempDir()
-	var all []*replacement
-	for _, f := range []render.File{{Name: "b"}, {Name: "a"}} {
-		p, err := prepare(filepath.Join(out, f.Name), f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, p)
-	}
-	if err := os.MkdirAll(filepath.Join(out, "a", "in the way"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	written, err := replaceAll(all)
-	if want := "replace " + out + "/a: file exists; already replaced: " + out + "/b"; err == nil || err.Error() != want {
-		t.Errorf("got %v, want %s", err, want)
-	}
-	if diff := cmp.Diff([]string{"a", "b"}, listing(t, out)); diff != "" || len(written) != 1 {
-		t.Errorf("written %v (-want +got):\n%s", written, diff)
 	}
 }

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"path/filepath"
+	"strconv"
+
+	"github.com/birdconfd/birdconfd/pkg/bgp"
+)
+
+// commonOptions are the flags that render and run share.
+type commonOptions struct {
+	node           string
+	output         string
+	endpointStatus string
+	set            string
+	templates      string
+	check          string
+	birdDir        string
+	family         string
+	format         string
+}
+
+// computeOptions are the settings that come from Calico's own variables.
+func (o *commonOptions) computeOptions(env environment) (bgp.Options, error) {
+	out := bgp.Options{
+		RouterID:            env.getenv("CALICO_ROUTER_ID"),
+		AdvertiseClusterIPs: env.getenv("CALICO_ADVERTISE_CLUSTER_IPS"),
+		KubernetesNode:      env.getenv("CALICO_K8S_NODE_REF"),
+		SecretNamespace:     env.getenv("NAMESPACE"),
+		Families:            o.families(),
+	}
+	if v := env.calicoVariable("USE_POD_CIDR"); v != "" {
+		use, err := strconv.ParseBool(v)
+		if err != nil {
+			return out, usage("environment variable USE_POD_CIDR: %q is neither true nor false", v)
+		}
+		out.UsePodCIDR = use
+	}
+	return out, nil
+}
+
+// endpointStatusDir is the directory of endpoint-status files, "" for none. It must exist
+// only if it was asked for by the flag.
+func (o *commonOptions) endpointStatusDir(env environment) (dir string, must bool) {
+	prefix := env.getenv("CALICO_ENDPOINT_STATUS_PATH_PREFIX")
+	switch {
+	case o.endpointStatus != "":
+		return o.endpointStatus, true
+	case prefix != "":
+		return filepath.Join(prefix, "endpoint-status"), false
+	}
+	return "", false
+}
+
+// families are those that --family names.
+func (o *commonOptions) families() []bgp.Family {
+	return map[string][]bgp.Family{"all": bgp.Families, "ipv4": {bgp.IPv4}, "ipv6": {bgp.IPv6}}[o.family]
+}

@@ -1,0 +1,85 @@
+package daemon
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/birdconfd/birdconfd/pkg/apply"
+	"github.com/birdconfd/birdconfd/pkg/bird"
+)
+
+// Guard holds back answers that would take most BGP sessions away, since a datastore that
+// was restored, emptied or half read looks the same as one where all of that was meant.
+type Guard struct {
+	// Threshold is the share of the sessions, in percent, of which more must go for an
+	// answer to be held back; 100 lets all but an empty one through.
+	Threshold int
+	// Hold is how long such an answer must stay the same to be believed; zero turns the
+	// guard off.
+	Hold time.Duration
+}
+
+// loss is what an answer would do to the sessions that there are.
+type loss struct {
+	lost, before int
+	collapsed    bool
+}
+
+// judge compares the names of sessions. Sessions that are replaced by as many others are
+// not lost as far as this is concerned.
+func (g Guard) judge(before, after []string) loss {
+	stay := make(map[string]bool, len(after))
+	for _, name := range after {
+		stay[name] = true
+	}
+	l := loss{before: len(before)}
+	for _, name := range before {
+		if !stay[name] {
+			l.lost++
+		}
+	}
+	fewer := len(after) < len(before)
+	l.collapsed = g.Hold > 0 && len(before) > 0 &&
+		(len(after) == 0 || fewer && 100*l.lost > g.Threshold*len(before))
+	return l
+}
+
+// sessionNames lists the BGP sessions that a set configures, in order of their names.
+func sessionNames(files []apply.File) []string {
+	var names []string
+	for _, f := range files {
+		names = append(names, bird.BGPProtocols(f.Data)...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// heldSet is an answer that is held back.
+type heldSet struct {
+	Held
+	job   *job
+	names []string
+}
+
+// hold judges an answer and tells whether it is to be held back. It remembers since when
+// the same answer has been given.
+func (t *target) hold(g Guard, j *job, now time.Time) bool {
+	names := sessionNames(j.files)
+	l := g.judge(t.sessions, names)
+	if !l.collapsed {
+		t.held, t.sessions = nil, names
+		return false
+	}
+	since := now
+	if t.held != nil && slices.Equal(t.held.names, names) {
+		since = t.held.Since
+	}
+	if now.Sub(since) >= g.Hold {
+		t.held, t.sessions = nil, names
+		return false
+	}
+	t.held = &heldSet{job: j, names: names, Held: Held{Since: since, Until: since.Add(g.Hold), Lost: l.lost, Before: l.before,
+		Reason: fmt.Sprintf("the new configuration takes away %d of %d BGP sessions, so it is held back until it has stayed so for %s", l.lost, l.before, g.Hold)}}
+	return true
+}

@@ -1,0 +1,234 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/birdconfd/birdconfd/pkg/apply"
+	"github.com/birdconfd/birdconfd/pkg/bgp"
+	"github.com/birdconfd/birdconfd/pkg/bird"
+	"github.com/birdconfd/birdconfd/pkg/calico"
+	"github.com/birdconfd/birdconfd/pkg/render"
+)
+
+// target is one BIRD daemon as the loop sees it.
+type target struct {
+	config render.TargetConfig
+	worker *worker
+	stop   context.CancelFunc
+
+	// sent is the set that the worker has or had last, view what the newest set was made of.
+	sent *job
+	view *bgp.View
+	// sessions are the names of the BGP sessions of the set that was let through last, or
+	// of the files that were found at the start.
+	sessions []string
+	held     *heldSet
+	withheld bool
+
+	fingerprint  func([]apply.File) string
+	desired      string
+	applied      string
+	appliedAt    time.Time
+	pendingSince time.Time
+	last         *Attempt
+	failures     int
+	retryAt      time.Time
+	problem      *calico.Problem
+	quiet        string // the last error that was logged and goes on
+	bird         BIRDStatus
+	// done is the set that was applied last by the worker.
+	done     *job
+	outcomes map[apply.Outcome]uint64
+	reloads  map[string]uint64
+}
+
+// takeTarget takes the target out of a list whose worker can go on with a configuration;
+// nil when there is none.
+func takeTarget(from *[]*target, c render.TargetConfig) *target {
+	for i, t := range *from {
+		if sameTarget(t.config, c) {
+			*from = slices.Delete(*from, i, i+1)
+			return t
+		}
+	}
+	return nil
+}
+
+// sameTarget compares all but the templates.
+func sameTarget(a, b render.TargetConfig) bool {
+	a.Set, b.Set = nil, nil
+	a.Files, b.Files = nil, nil
+	return reflect.DeepEqual(a, b)
+}
+
+// startTarget starts the goroutines of a target.
+func (l *loop) startTarget(parent context.Context, c render.TargetConfig) *target {
+	ctx, cancel := context.WithCancel(parent)
+	t := &target{config: c, outcomes: map[apply.Outcome]uint64{}, reloads: map[string]uint64{}}
+	t.sessions = sessionsOnDisk(c)
+	// A worker of the same target may be about to end.
+	t.worker = newWorker(l.applyTarget(c), func(r report) { r.of = t; l.reports <- r })
+	l.workers.Go(func() { t.worker.run(ctx) })
+	if c.Socket != "" {
+		t.bird.Watched = true
+		client := bird.Client{Socket: c.Socket, Timeout: l.o.SocketTimeout}
+		l.workers.Go(func() { monitor(ctx, client, func(s seen) { s.of = t; l.seen <- s }) })
+	}
+	t.stop = cancel
+	return t
+}
+
+// applyTarget turns a configuration into what package apply wants to know.
+func (l *loop) applyTarget(c render.TargetConfig) apply.Target {
+	t := apply.Target{Name: c.Name, Dir: c.Directory, StateDir: l.o.StateDir, Mode: c.Mode,
+		Grace: l.o.Shutdown / 2, Logger: l.log}
+	if c.Owner != nil {
+		t.Owner = &apply.Owner{UID: c.Owner.UID, GID: c.Owner.GID}
+	}
+	if c.Check != render.CheckOff {
+		t.Check = newChecker(c, l.log).check
+	}
+	switch {
+	case c.Socket != "":
+		t.Reloader = &apply.SocketReloader{Confirm: l.o.Confirm,
+			Client: bird.Client{Socket: c.Socket, Timeout: l.o.SocketTimeout}}
+	case c.Reload != nil && c.Reload.Signal != nil:
+		s := c.Reload.Signal
+		t.Reloader = &apply.SignalReloader{PIDFile: s.PIDFile, Process: s.Process, Signal: signalNames[s.Signal]}
+	case c.Reload != nil:
+		t.Reloader = &apply.CommandReloader{Argv: c.Reload.Command, Timeout: c.Reload.Timeout}
+	}
+	return t
+}
+
+var signalNames = map[string]syscall.Signal{"": syscall.SIGHUP, "HUP": syscall.SIGHUP, "USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2}
+
+// sessionsOnDisk lists the sessions of the files that are in place.
+func sessionsOnDisk(c render.TargetConfig) []string {
+	var files []apply.File
+	for _, f := range c.Files {
+		if data, err := os.ReadFile(filepath.Join(c.Directory, f.Name)); err == nil {
+			files = append(files, apply.File{Name: f.Name, Data: data})
+		}
+	}
+	return sessionNames(files)
+}
+
+func applyFiles(files []render.File) []apply.File {
+	var out []apply.File
+	for _, f := range files {
+		out = append(out, apply.File{Name: f.Name, Data: f.Data, Secret: f.HasSecret})
+	}
+	return out
+}
+
+func sameFiles(a, b []apply.File) bool {
+	return slices.EqualFunc(a, b, func(x, y apply.File) bool {
+		return x.Name == y.Name && x.Secret == y.Secret && bytes.Equal(x.Data, y.Data)
+	})
+}
+
+// clearPending notes that nothing is left to do, if that is so.
+func (t *target) clearPending() {
+	if t.sent == t.done && t.held == nil {
+		t.pendingSince = time.Time{}
+	}
+}
+
+func (t *target) markPending() {
+	if t.pendingSince.IsZero() {
+		t.pendingSince = time.Now()
+	}
+}
+
+// failed tells that the worker has a set that it could not apply.
+func (t *target) failed() bool { return t.sent != nil && t.failures > 0 }
+
+// see takes what a monitor saw.
+func (l *loop) see(s seen) {
+	t := s.of
+	if !slices.Contains(l.targets, t) {
+		return
+	}
+	before := t.bird
+	t.bird.Up, t.bird.Version, t.bird.Since = s.up, s.version, s.at
+	if !s.up {
+		l.log.Warn("BIRD is not running", "target", t.config.Name, "socket", t.config.Socket)
+		return
+	}
+	t.bird.Starts++
+	l.log.Info("BIRD is running", "target", t.config.Name, "bird", s.version, "restarted", before.Starts > 0)
+	if before.Starts > 0 || t.failures > 0 {
+		t.worker.cameUp()
+	}
+}
+
+// take takes what a worker tells.
+func (l *loop) take(r report) {
+	t := r.of
+	if !slices.Contains(l.targets, t) {
+		return // it is no longer taken care of
+	}
+	if r.fingerprint != nil {
+		t.fingerprint, t.applied, t.appliedAt = r.fingerprint, r.applied, r.appliedAt
+		t.failures, t.retryAt, t.problem = 0, time.Time{}, nil
+		l.tellReady()
+		return
+	}
+	t.outcomes[r.result.Outcome]++
+	if result := r.reloadResult(); result != "" {
+		t.reloads[result]++
+	}
+	t.last = &Attempt{At: r.started, Duration: r.took, Outcome: r.result.Outcome,
+		Words: r.result.Verdict.Words, Confirmed: r.result.Verdict.Confirmed}
+	t.failures, t.retryAt, t.problem = r.failures, r.retryAt, nil
+	if r.result.Desired != "" {
+		t.applied = r.result.Applied
+	}
+	if r.err == nil {
+		if r.result.Outcome == apply.Applied {
+			t.appliedAt = time.Now()
+		}
+		t.done = r.job
+		t.clearPending()
+	} else {
+		t.markPending()
+		t.last.Error = l.conceal(t, r.err)
+		p := applyProblem(&r, t.last.Error)
+		t.problem = &p
+	}
+	l.logAttempt(t, &r)
+	l.tellReady()
+}
+
+// tellReady tells the service manager, once, that BIRD can be started: for each target a
+// set is in place, be it that of an earlier run while the source cannot be read.
+func (l *loop) tellReady() {
+	missing := func(t *target) bool {
+		return t.applied == "" && (t.last == nil || t.last.Outcome == apply.Rejected)
+	}
+	if !l.ready && !slices.ContainsFunc(l.targets, missing) {
+		l.ready = true
+		l.notifier.Ready()
+	}
+}
+
+// conceal makes an error's text safe to show.
+func (l *loop) conceal(t *target, err error) string {
+	text := err.Error()
+	if t.view != nil {
+		text = render.Conceal(t.view, text)
+	}
+	return text
+}
+
+// isDown tells that an attempt failed because no daemon is there.
+func isDown(err error) bool { return errors.Is(err, bird.ErrNotRunning) }

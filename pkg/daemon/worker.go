@@ -1,0 +1,169 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/birdconfd/birdconfd/pkg/apply"
+	"github.com/birdconfd/birdconfd/pkg/bgp"
+	"github.com/birdconfd/birdconfd/pkg/bird"
+	"github.com/birdconfd/birdconfd/pkg/render"
+)
+
+// job is a set of files to be applied.
+type job struct {
+	files    []apply.File
+	rendered []render.File
+	view     *bgp.View
+	// causes say what has changed since the set before.
+	causes []string
+}
+
+// mergeJobs keeps the causes of a set that is replaced before anybody has applied it. The
+// job stays the one that the loop knows; only the loop looks at causes.
+func mergeJobs(old *job, j **job) { (*j).causes = mergeCauses(old.causes, (*j).causes) }
+
+// report is what a worker tells after each attempt, and once when it has taken its target.
+type report struct {
+	of *target
+	// job is nil in the first report.
+	job      *job
+	started  time.Time
+	took     time.Duration
+	result   apply.Result
+	err      error
+	failures int
+	retryAt  time.Time
+	// applied and appliedAt are from the record of the run before, in the first report.
+	applied   string
+	appliedAt time.Time
+	// reconfirmed tells why an attempt was made although no file changed.
+	reconfirmed bool
+	fingerprint func([]apply.File) string
+}
+
+// worker applies sets to one target, always the newest.
+type worker struct {
+	target apply.Target
+	jobs   *mailbox[*job]
+	// up has an element when the daemon has come up.
+	up     chan struct{}
+	report func(report)
+	done   chan struct{}
+}
+
+func newWorker(t apply.Target, tell func(report)) *worker {
+	return &worker{target: t, jobs: newMailbox[*job](), up: make(chan struct{}, 1), report: tell, done: make(chan struct{})}
+}
+
+// cameUp tells the worker that the daemon may run anything.
+func (w *worker) cameUp() {
+	select {
+	case w.up <- struct{}{}:
+	default:
+	}
+}
+
+// run works until the context ends. A transaction that is under way then is finished or
+// given up within the target's grace.
+func (w *worker) run(ctx context.Context) {
+	defer close(w.done)
+	applier := w.open(ctx)
+	if applier == nil {
+		return
+	}
+	defer applier.Close()
+	applied, at := applier.Last()
+	w.report(report{applied: applied, appliedAt: at, fingerprint: applier.Fingerprint})
+
+	var now *job
+	failures := 0
+	retry := time.NewTimer(time.Hour)
+	retry.Stop()
+	defer retry.Stop()
+	for {
+		reconfirm := false
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.jobs.C:
+			if j, ok := w.jobs.take(); ok {
+				now, failures = j, 0
+			}
+		case <-w.up:
+			applier.Distrust()
+			reconfirm = true
+		case <-retry.C:
+		}
+		if now == nil {
+			continue
+		}
+		r := w.attempt(ctx, applier, now)
+		if ctx.Err() != nil && r.err != nil && errors.Is(r.err, context.Cause(ctx)) {
+			return // given up before anything was done; the loop tells what is left undone
+		}
+		r.reconfirmed = reconfirm
+		retry.Stop()
+		if r.err == nil {
+			failures = 0
+		} else {
+			failures++
+			if _, collapsed := errors.AsType[*apply.CollapsedError](r.err); !collapsed {
+				wait := backoff(failures)
+				r.retryAt = time.Now().Add(wait)
+				retry.Reset(wait)
+			}
+		}
+		r.failures = failures
+		w.report(r)
+	}
+}
+
+// lockedRetry is how long to wait at most for another process to let go of a target: it is
+// about to end, or will never.
+const lockedRetry = 2 * time.Second
+
+// open takes the target, trying again until the context ends; nil then.
+func (w *worker) open(ctx context.Context) *apply.Applier {
+	for failures := 1; ; failures++ {
+		started := time.Now()
+		a, err := apply.Open(w.target)
+		if err == nil {
+			return a
+		}
+		wait := backoff(failures)
+		if errors.Is(err, apply.ErrLocked) {
+			wait = min(wait, lockedRetry)
+		}
+		w.report(report{started: started, err: &apply.Error{Stage: apply.StageWrite, Err: err},
+			failures: failures, retryAt: time.Now().Add(wait), result: apply.Result{Outcome: apply.Rejected}})
+		if pause(ctx, wait); ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+func (w *worker) attempt(ctx context.Context, a *apply.Applier, j *job) report {
+	r := report{job: j, started: time.Now()}
+	r.result, r.err = a.Apply(ctx, j.files)
+	r.took = time.Since(r.started)
+	return r
+}
+
+// reloadResult names what became of a reload, for counting; "" when there was none.
+func (r *report) reloadResult() string {
+	switch {
+	case !r.result.Reloaded:
+		return ""
+	case r.err == nil && r.result.Verdict.Confirmed:
+		return "ok"
+	case r.err == nil:
+		return "unconfirmed"
+	case r.result.Outcome == apply.RolledBack:
+		return "refused"
+	case errors.Is(r.err, bird.ErrNotRunning):
+		return "unreachable"
+	}
+	return "unknown"
+}
