@@ -19,6 +19,13 @@ type identifier interface {
 	Runs(ctx context.Context, instance string) (bool, error)
 }
 
+// keeper is a Reloader that puts a configuration on trial.
+type keeper interface {
+	// reloadKeeping is Reload for a trial in which also the sessions in keep are to come back.
+	// It calls begin with all that are, before it changes anything.
+	reloadKeeping(ctx context.Context, main string, keep []string, begin func(keep []string)) (Verdict, error)
+}
+
 // Apply makes the target have these files, the main file first, and use them. Either all
 // of them end up in place or, when the check or the daemon refuses them or they cannot be
 // written, none. Apply may be called again with the same files: that is how what was left
@@ -225,7 +232,7 @@ func (a *Applier) reload(ctx context.Context, files []File, res Result) (Result,
 	}
 	res.Reloaded = true
 	a.step("reload")
-	verdict, err := a.target.Reloader.Reload(ctx, a.target.path(files[0].Name))
+	verdict, err := a.ask(ctx, a.target.path(files[0].Name))
 	a.step("reloaded")
 	if err == nil {
 		res.Verdict = verdict
@@ -244,6 +251,25 @@ func (a *Applier) reload(ctx context.Context, files []File, res Result) (Result,
 	return res, &Error{StageReload, err}
 }
 
+// ask has the daemon read its configuration. The sessions that a trial is to bring back are
+// recorded: if it comes to no end, the next one finds them down already, and must not take
+// that for how things were.
+func (a *Applier) ask(ctx context.Context, main string) (Verdict, error) {
+	k, ok := a.target.Reloader.(keeper)
+	if !ok {
+		return a.target.Reloader.Reload(ctx, main)
+	}
+	return k.reloadKeeping(ctx, main, a.record.Trial, func(keep []string) {
+		if slices.Equal(keep, a.record.Trial) {
+			return
+		}
+		a.record.Trial = keep
+		if err := a.record.save(a.state); err != nil {
+			a.log.Warn("a trial could not be recorded", "target", a.target.Name, "error", err)
+		}
+	})
+}
+
 // graceful gives work that should not be left half done some time after its context ends.
 func graceful(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
 	out, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -258,7 +284,7 @@ func graceful(ctx context.Context, grace time.Duration) (context.Context, contex
 func (a *Applier) applied(res Result) (Result, error) {
 	a.unsure, a.distrusted = false, false
 	previous := a.record.Desired
-	a.record.Phase, a.record.Previous = phaseApplied, &previous
+	a.record.Phase, a.record.Previous, a.record.Trial = phaseApplied, &previous, nil
 	a.record.Applied, a.record.Instance, a.record.AppliedAt = res.Desired, res.Verdict.Instance, time.Now()
 	res.Outcome, res.Applied = Applied, res.Desired
 	a.step("record applied")

@@ -49,6 +49,9 @@ type record struct {
 	// Previous is the set to go back to, the one that the daemon took last; nil before
 	// anything was replaced.
 	Previous *setInfo `json:"previous,omitempty"`
+	// Trial are the sessions that the daemon is to bring back with the desired set, while
+	// that is on trial.
+	Trial []string `json:"trial,omitempty"`
 	// Applied is the fingerprint of the set that the daemon took last, Instance what it
 	// identified itself with then.
 	Applied   string    `json:"applied,omitempty"`

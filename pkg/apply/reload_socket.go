@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,12 +79,17 @@ func instance(ctx context.Context, conn *bird.Conn) (string, error) {
 
 // Reload implements Reloader.
 func (r *SocketReloader) Reload(ctx context.Context, main string) (Verdict, error) {
+	return r.reloadKeeping(ctx, main, nil, func([]string) {})
+}
+
+// reloadKeeping implements keeper.
+func (r *SocketReloader) reloadKeeping(ctx context.Context, main string, keep []string, begin func([]string)) (Verdict, error) {
 	conn, err := r.Client.Dial(ctx)
 	if err != nil {
 		return Verdict{}, err
 	}
 	defer conn.Close()
-	reply, err := r.configure(ctx, conn, main)
+	reply, err := r.configure(ctx, conn, main, keep, begin)
 	if err != nil {
 		return Verdict{}, err
 	}
@@ -104,7 +110,7 @@ func words(reply bird.Reply) string {
 	return text
 }
 
-func (r *SocketReloader) configure(ctx context.Context, conn *bird.Conn, main string) (bird.Reply, error) {
+func (r *SocketReloader) configure(ctx context.Context, conn *bird.Conn, main string, keep []string, begin func([]string)) (bird.Reply, error) {
 	if r.Confirm == 0 {
 		return conn.Configure(ctx, bird.ConfigureOptions{File: main})
 	}
@@ -112,12 +118,14 @@ func (r *SocketReloader) configure(ctx context.Context, conn *bird.Conn, main st
 	if err != nil {
 		return bird.Reply{}, err
 	}
+	keep = slices.Compact(slices.Sorted(slices.Values(slices.Concat(keep, before.up))))
+	begin(keep)
 	deadline := time.Now().Add(r.Confirm)
 	reply, err := conn.Configure(ctx, bird.ConfigureOptions{File: main, Undo: r.Confirm})
 	if err != nil {
 		return reply, err
 	}
-	lost, kept, err := r.watch(ctx, conn, before.up, deadline)
+	lost, kept, err := r.watch(ctx, conn, keep, deadline)
 	if err != nil {
 		return reply, fmt.Errorf("while the new configuration was on trial: %w", err)
 	}
