@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/birdconfd/birdconfd/pkg/calico"
 )
 
@@ -69,14 +71,26 @@ func readSteady(path string, want stamp, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if stampOf(f.Stat()) != want {
+	if stampOf(f.Stat()) != want || beingWritten(f) {
 		return nil, errChanging
 	}
 	data, err := readLimited(f, most)
-	if err == nil && stampOf(f.Stat()) != want {
+	if err == nil && (stampOf(f.Stat()) != want || beingWritten(f)) {
 		err = errChanging
 	}
 	return data, err
+}
+
+// beingWritten tells that some process of this machine has the file open for writing: then
+// there may be more to come, however long that takes. It is found out by asking for a lease
+// (fcntl(2)), which is not to be had in that case, and giving it back at once. Where there
+// are no leases, as for files of others or on some network file systems, it tells nothing.
+func beingWritten(f *os.File) bool {
+	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
+	if err == nil {
+		_, _ = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK) // closing the file does it too
+	}
+	return errors.Is(err, unix.EAGAIN)
 }
 
 // trouble reports why the content that the file has now is not used, if it is not, and

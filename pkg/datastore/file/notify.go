@@ -165,16 +165,17 @@ func (n *notifier) rounds(ctx context.Context, poll, quiet time.Duration, look f
 		if wait := look(); wait > 0 {
 			next = min(next, wait)
 		}
-		took := time.Since(began)
+		ended := time.Now()
+		// Not more than half of the time is spent with looking.
+		rested := ended.Add(ended.Sub(began))
 		select {
 		case <-ctx.Done():
 		case <-time.After(next):
 		case <-n.news:
-			// Events come in swarms, and nothing is read before they have ceased anyway. Nor
-			// is more than a fifth of the time spent with looking.
+			// Events come in swarms, and nothing is read before they have ceased anyway.
 			select {
 			case <-ctx.Done():
-			case <-time.After(max(quiet/8, 4*took)):
+			case <-time.After(max(quiet/8, time.Until(rested))):
 			}
 			select {
 			case <-n.news:

@@ -55,7 +55,7 @@ const (
 	emptied = 10
 	// patience is how many times longer than it must be quiet the files together may keep
 	// changing before those that are quiet are read without the others.
-	patience = 20
+	patience = 10
 	// endless is how many times longer one file may keep changing before that is reported.
 	endless = 100
 )
@@ -73,7 +73,14 @@ func (s *sight) settles(quiet time.Duration) time.Time {
 
 // settled tells that a path has not changed for as long as it takes to believe it.
 func (s *sight) settled(now time.Time, quiet time.Duration) bool {
-	return !s.changed() || !now.Before(s.settles(quiet))
+	return !s.changed() || !now.Before(s.settles(quiet)) || s.keepsBeingReplaced(now, quiet)
+}
+
+// keepsBeingReplaced tells that a file does not come to rest because others take its place
+// again and again. Each of those is complete, unlike one that is written in its place.
+func (s *sight) keepsBeingReplaced(now time.Time, quiet time.Duration) bool {
+	return s.taken.readable() && s.stamp.readable() && s.stamp.inode != s.taken.inode &&
+		now.Sub(s.unsettled) > patience*quiet
 }
 
 // sights are those of all paths.
