@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -59,7 +60,7 @@ func (a *Applier) Apply(ctx context.Context, files []File) (Result, error) {
 			return res, err
 		}
 	} else {
-		if err := a.stageAndCheck(ctx, id, files); err != nil {
+		if err := a.stageAndCheck(ctx, id, files, &res); err != nil {
 			return res, err
 		}
 		if err := a.place(id, files, changes, &res); err != nil {
@@ -116,7 +117,7 @@ func (a *Applier) upToDate(ctx context.Context, id string) (bool, error) {
 // no file changes.
 func (a *Applier) Distrust() { a.distrusted = true }
 
-func (a *Applier) stageAndCheck(ctx context.Context, id string, files []File) error {
+func (a *Applier) stageAndCheck(ctx context.Context, id string, files []File, res *Result) error {
 	if err := a.stage(id, files); err != nil {
 		return &Error{StageWrite, err}
 	}
@@ -124,10 +125,11 @@ func (a *Applier) stageAndCheck(ctx context.Context, id string, files []File) er
 	if a.target.Check != nil {
 		a.step("check")
 		if err := a.target.Check(ctx, filepath.Join(dir, files[0].Name)); err != nil {
-			a.drop()
 			if ctx.Err() != nil {
+				a.drop()
 				return context.Cause(ctx)
 			}
+			res.Kept = a.reject(id)
 			return &Error{StageCheck, strip(err, dir)}
 		}
 	}
@@ -251,19 +253,26 @@ func (a *Applier) reload(ctx context.Context, files []File, res Result) (Result,
 	return res, &Error{StageReload, err}
 }
 
+// trialMemory is how long sessions that a failed trial has cost are expected to come back.
+const trialMemory = 10 * time.Minute
+
 // ask has the daemon read its configuration. The sessions that a trial is to bring back are
-// recorded: if it comes to no end, the next one finds them down already, and must not take
-// that for how things were.
+// recorded: if it fails or comes to no end, the next one finds them down already, and must
+// not take that for how things were.
 func (a *Applier) ask(ctx context.Context, main string) (Verdict, error) {
 	k, ok := a.target.Reloader.(keeper)
 	if !ok {
 		return a.target.Reloader.Reload(ctx, main)
 	}
+	if time.Since(a.record.TrialAt) > trialMemory {
+		a.record.Trial = nil
+	}
 	return k.reloadKeeping(ctx, main, a.record.Trial, func(keep []string) {
+		a.log.Info("a configuration is put on trial", "target", a.target.Name, "sessions", len(keep))
 		if slices.Equal(keep, a.record.Trial) {
 			return
 		}
-		a.record.Trial = keep
+		a.record.Trial, a.record.TrialAt = keep, time.Now()
 		if err := a.record.save(a.state); err != nil {
 			a.log.Warn("a trial could not be recorded", "target", a.target.Name, "error", err)
 		}
@@ -288,6 +297,7 @@ func (a *Applier) applied(res Result) (Result, error) {
 	a.record.Applied, a.record.Instance, a.record.AppliedAt = res.Desired, res.Verdict.Instance, time.Now()
 	res.Outcome, res.Applied = Applied, res.Desired
 	a.step("record applied")
+	_ = os.RemoveAll(filepath.Join(a.state, rejectedName)) // what was wrong is over
 	if err := a.record.save(a.state); err != nil {
 		// The daemon does use it. After a restart it is told so once more.
 		res.Notes = append(res.Notes, fmt.Sprintf("what was applied could not be recorded in %s: %s", a.state, err))

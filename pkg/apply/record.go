@@ -49,9 +49,10 @@ type record struct {
 	// Previous is the set to go back to, the one that the daemon took last; nil before
 	// anything was replaced.
 	Previous *setInfo `json:"previous,omitempty"`
-	// Trial are the sessions that the daemon is to bring back with the desired set, while
-	// that is on trial.
-	Trial []string `json:"trial,omitempty"`
+	// Trial are the sessions that were established when a set was put on trial at TrialAt,
+	// until one has passed.
+	Trial   []string  `json:"trial,omitempty"`
+	TrialAt time.Time `json:"trialAt,omitzero"`
 	// Applied is the fingerprint of the set that the daemon took last, Instance what it
 	// identified itself with then.
 	Applied   string    `json:"applied,omitempty"`
@@ -88,8 +89,9 @@ func (r *record) save(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := renameio.WriteFile(filepath.Join(dir, recordName), data, 0o600, renameio.WithTempDir(dir)); err != nil {
-		return cause(err)
+	path := filepath.Join(dir, recordName)
+	if err := renameio.WriteFile(path, data, 0o600, renameio.WithTempDir(dir)); err != nil {
+		return fmt.Errorf("write %s: %w", path, cause(err))
 	}
 	return syncDir(dir)
 }

@@ -1,11 +1,13 @@
 package apply
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -85,12 +87,21 @@ func (a *Applier) takeState() error {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return fmt.Errorf("%s: %w", a.target.Dir, ErrLocked)
+			pid, _ := os.ReadFile(f.Name())
+			return fmt.Errorf("%s: %w: process %s has locked %s", a.target.Dir, ErrLocked, cmp.Or(strings.TrimSpace(string(pid)), "unknown"), f.Name())
 		}
 		return fmt.Errorf("lock %s: %w", a.state, err)
 	}
+	if err := errors.Join(f.Truncate(0), writeAt(f, fmt.Sprintln(os.Getpid()))); err != nil {
+		a.log.Warn("the lock does not tell whose it is", "target", a.target.Name, "error", err)
+	}
 	a.lock = f
 	return nil
+}
+
+func writeAt(f *os.File, text string) error {
+	_, err := f.WriteAt([]byte(text), 0)
+	return err
 }
 
 // Close lets go of the target.

@@ -27,7 +27,6 @@ func isRefusal(err error) bool {
 // rollBack puts the previous set back and has the daemon read it, since it may have taken
 // a part of the new one.
 func (a *Applier) rollBack(ctx context.Context, main string, res *Result) error {
-	a.record.Trial = nil // they come back with the set before, however long that takes
 	if err := a.restore(); err != nil {
 		return err
 	}

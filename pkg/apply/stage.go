@@ -31,9 +31,9 @@ func (a *Applier) setDir(id string) string { return filepath.Join(a.state, setPr
 func (a *Applier) stage(id string, files []File) (err error) {
 	dir := a.setDir(id)
 	if err := os.RemoveAll(dir); err != nil {
-		return cause(err)
+		return fmt.Errorf("remove the directory %s: %w", dir, cause(err))
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil { // with those above, should somebody have removed them
 		return fmt.Errorf("make the directory %s: %w", dir, cause(err))
 	}
 	defer func() {
@@ -96,11 +96,28 @@ func (t *Target) inPlace(names []string) ([]File, error) {
 	return files, nil
 }
 
+// rejectedName is the directory of the set that was refused last, for people to look at.
+const rejectedName = "rejected"
+
+// reject keeps a staged set that the check has refused, in place of the one before. It
+// returns where that is.
+func (a *Applier) reject(id string) string {
+	kept := filepath.Join(a.state, rejectedName)
+	if err := os.RemoveAll(kept); err == nil {
+		err = os.Rename(a.setDir(id), kept)
+		if err == nil {
+			return kept
+		}
+	}
+	a.drop() // it is only a help
+	return ""
+}
+
 // prune removes the sets that the record does not need.
 func (a *Applier) prune() error {
 	entries, err := os.ReadDir(a.state)
 	if err != nil {
-		return cause(err)
+		return fmt.Errorf("read the directory %s: %w", a.state, cause(err))
 	}
 	var errs []error
 	for _, e := range entries {

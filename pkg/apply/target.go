@@ -88,6 +88,8 @@ type Result struct {
 	// Reloaded tells that the daemon was asked to read its configuration.
 	Reloaded bool
 	Verdict  Verdict
+	// Kept is the directory with the set that the check has refused, "" for none.
+	Kept string
 	// Notes are worth telling once, such as that a file is written in place.
 	Notes []string
 }
