@@ -86,7 +86,7 @@ func TestUnreadable(t *testing.T) {
 		{"no endpoint status where the flag says", []string{edge, "--endpoint-status=" + absent}, absent + ": error: there is no such directory [unreadable]"},
 		{"no templates where the flag says", []string{edge, "--templates=" + absent}, absent + ": error: the directory of templates cannot be read: no such file or directory [unreadable]"},
 		{"a file in place of the templates", []string{edge, "--templates=" + file}, file + ": error: the directory of templates cannot be read: not a directory [unreadable]"},
-		{"no template in the directory", []string{edge, "--templates=" + empty}, empty + ": error: there is no template in the directory [unreadable]"},
+		{"no template in the directory", []string{edge, "--templates=" + filepath.Dir(file)}, filepath.Dir(file) + ": error: there is no template in the directory [unreadable]"},
 	} {
 		t.Run(tt.rule, func(t *testing.T) {
 			r := birdconfd(t, append([]string{"render", "--node=edge-1", "--check=off", "--output=" + out}, tt.args...)...)

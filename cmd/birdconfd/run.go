@@ -147,6 +147,9 @@ func (o *runOptions) main(cmd *cobra.Command, env environment, paths []string) e
 	if err := o.complete(cmd, env, paths); err != nil {
 		return err
 	}
+	// Before anything that takes time, as a signal that nobody waits for ends the process.
+	reload, override, stop := signals()
+	defer stop()
 	compute, err := o.computeOptions(env)
 	if err != nil {
 		return err
@@ -172,19 +175,24 @@ func (o *runOptions) main(cmd *cobra.Command, env environment, paths []string) e
 	d := daemon.Options{Node: o.node, Version: version(), Source: source, Compute: compute, Load: o.load,
 		Watch: o.watch(logger), StateDir: o.stateDir, Settle: o.settle, Longest: o.maxWait,
 		Guard: daemon.Guard{Threshold: o.guardThreshold, Hold: o.guardHold}, Confirm: o.confirm,
-		SocketTimeout: o.socketTimeout, Shutdown: o.shutdown, Listener: listener, Logger: logger, Once: o.once}
-	var stop func()
-	d.Reload, d.Override, stop = signals()
-	defer stop()
+		SocketTimeout: o.socketTimeout, Shutdown: o.shutdown, Reload: reload, Override: override,
+		Listener: listener, Logger: logger, Once: o.once}
 	if o.once {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, o.onceTimeout, fmt.Errorf("not everything is applied after %s", o.onceTimeout))
+		ctx, cancel = context.WithTimeoutCause(ctx, o.onceTimeout, fmt.Errorf("not everything is applied within %s", o.onceTimeout))
 		defer cancel()
 	}
-	logger.Info("started", "version", d.Version, "node", o.node, "pid", os.Getpid())
+	started := []any{"version", d.Version, "node", o.node, "pid", os.Getpid()}
+	if listener != nil {
+		started = append(started, "listen", listener.Addr().String())
+	}
+	logger.Info("started", started...)
 	err = daemon.Run(ctx, d)
 	if err == nil && o.once && ctx.Err() != nil {
 		err = context.Cause(ctx)
+		if e := source.Status().LastError; e != "" {
+			err = fmt.Errorf("%w: %s", err, e)
+		}
 	}
 	if err != nil {
 		return &exitError{exitProblems, err}

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/birdconfd/birdconfd/pkg/apply"
 	"github.com/birdconfd/birdconfd/pkg/daemon"
 )
 
@@ -113,7 +114,11 @@ func printApplied(b *bytes.Buffer, t *daemon.TargetStatus, now time.Time) {
 		writeLine(b, 1, "held back until %s: %s", clock(h.Until), h.Reason)
 	}
 	if a := t.Last; a != nil {
-		writeLine(b, 1, "last attempt%s: %s%s%s", ago(a.At, now), a.Outcome, said(": ", a.Error), said("; BIRD said: ", a.Words))
+		words := said("; BIRD said: ", a.Words)
+		if a.Outcome == apply.Applied && !a.Confirmed {
+			words = ", not confirmed by BIRD" + said(": ", a.Words)
+		}
+		writeLine(b, 1, "last attempt%s: %s%s%s", ago(a.At, now), a.Outcome, said(": ", a.Error), words)
 	}
 	if t.Failures > 0 {
 		writeLine(b, 1, "failed %d %s in a row", t.Failures, plural(t.Failures, "time"))

@@ -63,11 +63,11 @@ func goodReport() daemon.Report {
 		Readiness: daemon.Readiness{Ready: true, Reasons: []string{}},
 		Status: daemon.Status{Node: "worker-1", Version: "v1.0.0", Started: time.Date(2026, 12, 1, 7, 58, 12, 0, time.UTC),
 			Source: datastore.Status{Kind: "file", Connected: true, Synced: true, SyncedAt: now.Add(-2 * time.Second)}},
-		Problems: daemon.Problems{},
+		Problems: []calico.Problem{},
 		Targets: []daemon.TargetReport{{
 			TargetStatus: daemon.TargetStatus{Name: "bird", Family: "IPv4", Socket: "/run/bird.ctl", Desired: "5a0d", Applied: "5a0d",
 				AppliedAt: now.Add(-3 * time.Minute),
-				Last:      &daemon.Attempt{At: now.Add(-3 * time.Minute), Outcome: apply.Applied, Words: "Reconfigured"}},
+				Last:      &daemon.Attempt{At: now.Add(-3 * time.Minute), Outcome: apply.Applied, Words: "Reconfigured", Confirmed: true}},
 			Answer: daemon.Answer{
 				Running:  &daemon.Running{Version: "1.6.8", RouterID: "192.0.2.1", Booted: "2026-12-01 07:58:10"},
 				Recovery: &daemon.Recovery{InProgress: true, Waiting: 1, SecondsLeft: &left},
@@ -132,7 +132,7 @@ func TestStatusSaysWhatIsNotWell(t *testing.T) {
 			[]string{"  configuration: nothing to apply, because of a problem; 5a0d applied 3m0s ago\n"}},
 		{"problems", func(r *daemon.Report, _ *daemon.TargetReport) {
 			r.Ready = false
-			r.Problems = daemon.Problems{{Severity: calico.Error, Rule: "address", Resource: "BGPPeer/x", Message: "it is none", Hint: "mend it"}}
+			r.Problems = []calico.Problem{{Severity: calico.Error, Rule: "address", Resource: "BGPPeer/x", Message: "it is none", Hint: "mend it"}}
 		}, []string{"\nproblems:\n  error: BGPPeer/x: it is none [address]\n      hint: mend it\n"}},
 		{"the source is lost", func(r *daemon.Report, _ *daemon.TargetReport) {
 			r.Ready, r.Source.Connected, r.Source.LastError = false, false, "EOF"
@@ -180,7 +180,7 @@ func TestStatusSteersNoTerminal(t *testing.T) {
 
 func TestStatusJSONIsTheReport(t *testing.T) {
 	want := goodReport()
-	want.Problems = daemon.Problems{{Severity: calico.Warning, Rule: "address", Message: "x"}}
+	want.Problems = []calico.Problem{{Severity: calico.Warning, Rule: "address", Message: "x"}}
 	want.Started = want.Started.Round(0)
 	r := birdconfd(t, "status", "--format", "json", "--url", reporting(t, want))
 	r.want(t, exitFine)

@@ -113,6 +113,10 @@ func (a *Applier) upToDate(ctx context.Context, id string) (bool, error) {
 	return same, nil
 }
 
+// Suspect says that somebody may have had the daemon load something else, so that the next
+// Apply asks it.
+func (a *Applier) Suspect() { a.unsure = true }
+
 // Distrust says that the daemon was started anew, so that the next Apply reloads it even if
 // no file changes.
 func (a *Applier) Distrust() { a.distrusted = true }

@@ -23,6 +23,7 @@ type Guard struct {
 // loss is what an answer would do to the sessions that there are.
 type loss struct {
 	lost, before int
+	some         []string // of the lost ones
 	collapsed    bool
 }
 
@@ -35,8 +36,11 @@ func (g Guard) judge(before, after []string) loss {
 	}
 	l := loss{before: len(before)}
 	for _, name := range before {
-		if !stay[name] {
-			l.lost++
+		if stay[name] {
+			continue
+		}
+		if l.lost++; len(l.some) < maxCauses {
+			l.some = append(l.some, name)
 		}
 	}
 	fewer := len(after) < len(before)
@@ -60,7 +64,12 @@ type heldSet struct {
 	Held
 	job   *job
 	names []string
+	// some are names of sessions that would get lost.
+	some []string
 }
+
+// heldHint says what can be done about it.
+const heldHint = "if that is meant, send birdconfd the signal USR1 to apply it at once"
 
 // hold judges an answer and tells whether it is to be held back. It remembers since when
 // the same answer has been given.
@@ -68,7 +77,7 @@ func (t *target) hold(g Guard, j *job, now time.Time) bool {
 	names := sessionNames(j.files)
 	l := g.judge(t.sessions, names)
 	if !l.collapsed {
-		t.held, t.sessions = nil, names
+		t.held = nil // what it is compared with changes when it is in place
 		return false
 	}
 	since := now
@@ -79,7 +88,7 @@ func (t *target) hold(g Guard, j *job, now time.Time) bool {
 		t.held, t.sessions = nil, names
 		return false
 	}
-	t.held = &heldSet{job: j, names: names, Held: Held{Since: since, Until: since.Add(g.Hold), Lost: l.lost, Before: l.before,
+	t.held = &heldSet{job: j, names: names, some: l.some, Held: Held{Since: since, Until: since.Add(g.Hold), Lost: l.lost, Before: l.before,
 		Reason: fmt.Sprintf("the new configuration takes away %d of %d BGP sessions, so it is held back until it has stayed so for %s", l.lost, l.before, g.Hold)}}
 	return true
 }

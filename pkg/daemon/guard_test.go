@@ -88,6 +88,9 @@ func TestHoldUntilStable(t *testing.T) {
 		if held := tg.hold(g, sessionJob(step.names), now); held != step.held {
 			t.Errorf("at %s: held %v, want %v", step.at, held, step.held)
 		}
+		if !step.held {
+			tg.sessions = step.names // now it is in place
+		}
 		if (tg.held != nil) != step.held {
 			t.Fatalf("at %s: %+v", step.at, tg.held)
 		}

@@ -52,7 +52,7 @@ func (r *Readiness) source(s *Status) {
 			}
 		}
 	case !source.Connected:
-		r.note("source: the connection to %s is lost; what was read of it, certain at %s, stays in use%s",
+		r.note("source: %s cannot be read now, at least in part; what was read before, certain at %s, stays in use%s",
 			source.Kind, clock(source.SyncedAt), colon(source.LastError))
 	}
 }

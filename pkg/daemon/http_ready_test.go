@@ -35,7 +35,7 @@ func TestReadiness(t *testing.T) {
 		}, []string{"bird: serving what was applied at 2026-12-01T07:00:00Z"}},
 		{"the connection to the source is lost: stays ready", func(s *Status, _ *TargetStatus) {
 			s.Source.Kind, s.Source.Connected, s.Source.SyncedAt, s.Source.LastError = "kubernetes", false, ago(60), "EOF"
-		}, nil, []string{"source: the connection to kubernetes is lost; what was read of it, certain at 2026-12-01T07:59:00Z, stays in use: EOF"}},
+		}, nil, []string{"source: kubernetes cannot be read now, at least in part; what was read before, certain at 2026-12-01T07:59:00Z, stays in use: EOF"}},
 		{"the configuration never loaded", func(s *Status, _ *TargetStatus) {
 			s.Config = ConfigStatus{Loads: 1, Failures: 1}
 		}, []string{"config: conf.d and the templates have never loaded; the problems say why"}, nil},
@@ -105,5 +105,5 @@ func TestReadyzStaysReadyWithoutItsSourceAndSaysSo(t *testing.T) {
 	noLeaks(t)
 	s := goodStatus()
 	s.Source.Connected = false
-	serveSite(t, NewServer(always(s), well, nil)).get("/readyz").want(t, 200, "ready\nsource: the connection to file is lost")
+	serveSite(t, NewServer(always(s), well, nil)).get("/readyz").want(t, 200, "ready\nsource: file cannot be read now, at least in part")
 }

@@ -2,8 +2,6 @@ package daemon
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/birdconfd/birdconfd/pkg/calico"
@@ -15,8 +13,8 @@ type Report struct {
 	Readiness
 	Status
 	// Problems and Targets take the place of those of the Status.
-	Problems Problems       `json:"problems"`
-	Targets  []TargetReport `json:"targets"`
+	Problems []calico.Problem `json:"problems"`
+	Targets  []TargetReport   `json:"targets"`
 }
 
 // TargetReport is how a target is doing, and what its BIRD says. A target without a socket
@@ -26,35 +24,9 @@ type TargetReport struct {
 	Answer
 }
 
-// Problems can be read from JSON as well as written to it.
-type Problems []calico.Problem
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (p *Problems) UnmarshalJSON(data []byte) error {
-	var list []struct {
-		calico.Problem
-		Severity string `json:"severity"`
-	}
-	if err := json.Unmarshal(data, &list); err != nil {
-		return err
-	}
-	*p = make(Problems, len(list))
-	for i, item := range list {
-		severity, ok := severities[item.Severity]
-		if !ok {
-			return fmt.Errorf("problem %d: %q is no severity", i, item.Severity)
-		}
-		item.Problem.Severity = severity
-		(*p)[i] = item.Problem
-	}
-	return nil
-}
-
-var severities = map[string]calico.Severity{"info": calico.Info, "warning": calico.Warning, "error": calico.Error}
-
 // newReport reports on a status, nil for one that is not there yet.
 func newReport(ctx context.Context, s *Status, ask asker) Report {
-	r := Report{Readiness: readiness(s, time.Now()), Problems: Problems{}, Targets: []TargetReport{}}
+	r := Report{Readiness: readiness(s, time.Now()), Problems: []calico.Problem{}, Targets: []TargetReport{}}
 	if s == nil {
 		return r
 	}
@@ -62,7 +34,11 @@ func newReport(ctx context.Context, s *Status, ask asker) Report {
 	r.Problems = append(r.Problems, s.Problems...)
 	answers := askAll(ctx, s.Targets, ask)
 	for i, t := range s.Targets {
-		r.Targets = append(r.Targets, TargetReport{t, answers[i].explain(t.view)})
+		answer := answers[i]
+		if t.Socket != "" {
+			answer = answer.explain(t.view)
+		}
+		r.Targets = append(r.Targets, TargetReport{t, answer})
 	}
 	return r
 }

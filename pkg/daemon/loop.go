@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -94,6 +96,7 @@ func (l *loop) run(ctx context.Context) error {
 			return nil
 		case <-l.inbox.C:
 			if s, ok := l.inbox.take(); ok {
+				l.log.Debug("the source has delivered", "problems", len(s.Problems))
 				l.snapshot = &s
 				l.pace.change(time.Now())
 			}
@@ -102,6 +105,9 @@ func (l *loop) run(ctx context.Context) error {
 		case <-l.o.Reload:
 			l.log.Info("loading configuration and templates anew, as asked")
 			l.load(ctx)
+			for _, t := range l.targets {
+				t.worker.lookNow()
+			}
 		case <-l.o.Override:
 			l.override()
 		case r := <-l.reports:
@@ -127,7 +133,7 @@ func (l *loop) run(ctx context.Context) error {
 // nextWake returns a channel that fires when the next thing is due that nobody announces.
 func (l *loop) nextWake() (<-chan time.Time, func()) {
 	var next time.Time
-	if due, ok := l.pace.due(); ok {
+	if due, ok := l.pace.due(); ok && l.canRender() {
 		next = due
 	}
 	for _, t := range l.targets {
@@ -142,10 +148,13 @@ func (l *loop) nextWake() (<-chan time.Time, func()) {
 	return timer.C, func() { timer.Stop() }
 }
 
+// canRender tells that there is something to render, and something to render it for.
+func (l *loop) canRender() bool { return l.snapshot != nil && len(l.targets) > 0 }
+
 // act does what is due.
 func (l *loop) act() {
 	now := time.Now()
-	if due, ok := l.pace.due(); ok && !due.After(now) && l.snapshot != nil && len(l.targets) > 0 {
+	if due, ok := l.pace.due(); ok && !due.After(now) && l.canRender() {
 		l.pace.act(now)
 		l.render()
 	}
@@ -165,6 +174,7 @@ func (l *loop) render() {
 	views, problems := bgp.Compute(cluster, l.o.Node, l.o.Compute)
 	l.computed = cluster
 	l.renders++
+	l.log.Debug("computed", "nodes", len(cluster.Nodes), "peers", len(cluster.Peers), "problems", len(problems), "cause", strings.Join(l.causes, "; "))
 	for _, t := range l.targets {
 		problems = append(problems, l.renderTarget(t, views.Of(t.config.Family))...)
 	}
@@ -187,18 +197,19 @@ func (l *loop) renderTarget(t *target, view *bgp.View) []calico.Problem {
 	j := &job{files: applyFiles(files), rendered: files, view: view, causes: l.causes}
 	if t.sent != nil && t.held == nil && sameFiles(t.sent.files, j.files) {
 		t.view = view
+		t.clearPending() // it may have been held back or withheld meanwhile
 		return problems
 	}
-	held := t.held != nil
+	before := t.held
 	if t.hold(l.o.Guard, j, time.Now()) {
 		t.markPending()
-		if !held {
-			l.log.Error("the new configuration is held back", "target", t.config.Name, "reason", t.held.Reason,
-				"until", t.held.Until.Format(time.RFC3339), "cause", j.causes)
+		if before == nil || before.Since != t.held.Since {
+			l.log.Error(t.held.Reason, "target", t.config.Name, "lost", t.held.some, "cause", strings.Join(j.causes, "; "),
+				"until", t.held.Until.Format(time.RFC3339), "hint", heldHint)
 		}
 		return problems
 	}
-	if held {
+	if before != nil {
 		l.log.Info("the configuration is no longer held back", "target", t.config.Name)
 	}
 	l.dispatch(t, j)
@@ -220,7 +231,7 @@ func (l *loop) once() error {
 		case t.withheld:
 			errs = append(errs, fmt.Errorf("%s: nothing can be rendered", t.config.Name))
 		case t.held != nil:
-			errs = append(errs, fmt.Errorf("%s: %s", t.config.Name, t.held.Reason))
+			errs = append(errs, fmt.Errorf("%s: %s; a run with --once does not wait for that: --guard-hold 0 turns it off", t.config.Name, t.held.Reason))
 		case t.failures > 0 && t.last != nil:
 			errs = append(errs, fmt.Errorf("%s: %s", t.config.Name, t.last.Error))
 		case t.sent != t.done || t.sent == nil:
@@ -252,19 +263,17 @@ func (l *loop) dispatch(t *target, j *job) {
 
 // override applies what the guard holds back.
 func (l *loop) override() {
-	released := false
 	for _, t := range l.targets {
-		if t.held != nil {
-			released = true
+		switch {
+		case t.held != nil:
 			l.release(t, "as asked")
-		} else if t.failed() {
-			released = true
+		case t.failures > 0:
 			l.log.Info("trying again, as asked", "target", t.config.Name)
-			t.worker.jobs.put(t.sent, mergeJobs)
+			t.worker.lookNow()
+		default:
+			l.log.Info("nothing is held back and nothing has failed; looking at the files, as asked", "target", t.config.Name)
+			t.worker.lookNow()
 		}
-	}
-	if !released {
-		l.log.Info("asked to apply what is held back, but nothing is")
 	}
 }
 
@@ -316,6 +325,9 @@ func (l *loop) load(ctx context.Context) {
 		return
 	}
 	l.loading.OK, l.loading.LoadedAt = true, time.Now()
+	if l.loading.Loads > 1 {
+		l.log.Info("loaded configuration and templates", "targets", len(config.Targets))
+	}
 	l.adopt(ctx, config)
 	if l.computed != nil {
 		l.causes = mergeCauses(l.causes, []string{"configuration or templates loaded anew"})
@@ -329,17 +341,22 @@ func (l *loop) load(ctx context.Context) {
 // on, with other templates perhaps.
 func (l *loop) adopt(ctx context.Context, config *render.Config) {
 	old := l.targets
-	l.targets = nil
-	for _, c := range config.Targets {
-		t := takeTarget(&old, c)
-		if t == nil {
-			t = l.startTarget(ctx, c)
-		}
-		t.config = c
-		l.targets = append(l.targets, t)
+	l.targets = make([]*target, len(config.Targets))
+	for i, c := range config.Targets {
+		l.targets[i] = takeTarget(&old, c)
 	}
 	for _, t := range old {
-		l.log.Info("the target is no longer taken care of", "target", t.config.Name)
+		what := "the target is no longer taken care of; its files stay as they are"
+		if slices.ContainsFunc(config.Targets, func(c render.TargetConfig) bool { return c.Name == t.config.Name }) {
+			what = "the target is described in another way now"
+		}
+		l.log.Info(what, "target", t.config.Name, "directory", t.config.Directory)
 		t.stop()
+	}
+	for i, c := range config.Targets {
+		if l.targets[i] == nil {
+			l.targets[i] = l.startTarget(ctx, c, old)
+		}
+		l.targets[i].config = c
 	}
 }

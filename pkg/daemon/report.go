@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,6 +32,10 @@ func (l *loop) current() *Status {
 	}
 	now := *s
 	now.Source = l.o.Source.Status()
+	if e := now.Source.LastError; e != "" && !now.Source.Synced {
+		// Until there is a snapshot the source itself says what is wrong, and logs it.
+		now.Problems = append(slices.Clone(now.Problems), calico.Problem{Severity: calico.Error, Rule: calico.RuleUnreadable, Message: e})
+	}
 	return &now
 }
 
@@ -53,19 +58,13 @@ func (t *target) status() TargetStatus {
 // problems collects everything there is to report, sorted.
 func (l *loop) problems() []calico.Problem {
 	out := slices.Concat(l.loadProblems, l.renderProblems)
-	if l.snapshot == nil {
-		// Until there is a snapshot the source itself says what is wrong.
-		if e := l.o.Source.Status().LastError; e != "" {
-			out = append(out, calico.Problem{Severity: calico.Error, Rule: calico.RuleUnreadable, Message: e})
-		}
-	}
 	for _, t := range l.targets {
 		if t.problem != nil {
 			out = append(out, *t.problem)
 		}
 		if t.held != nil {
 			out = append(out, calico.Problem{Severity: calico.Error, Rule: calico.RuleGuard, Message: t.config.Name + ": " + t.held.Reason,
-				Hint: "if that is meant, send birdconfd the signal USR1 to apply it at once"})
+				Hint: heldHint})
 		}
 	}
 	calico.SortProblems(out)
@@ -137,21 +136,31 @@ func (l *loop) logAttempt(t *target, r *report) {
 	if len(r.result.Changed) > 0 {
 		args = append(args, "files", r.result.Changed)
 	}
-	if r.job != nil && len(r.job.causes) > 0 && len(r.result.Changed) > 0 {
+	if r.job != nil && len(r.job.causes) > 0 && (len(r.result.Changed) > 0 || r.failures == 1) && !r.again {
 		args = append(args, "cause", strings.Join(r.job.causes, "; "))
 	}
-	if words := r.result.Verdict.Words; words != "" {
+	if words := t.last.Words; words != "" {
 		args = append(args, "bird", words)
 	}
-	args = append(args, "took", r.took.Round(msec))
+	if r.result.Kept != "" {
+		args = append(args, "refused_set", r.result.Kept)
+	}
+	args = append(args, "took", r.took.Round(msec).String())
 	if r.err == nil {
 		t.quiet = ""
 		what := map[apply.Outcome]string{apply.Applied: "applied", apply.Unchanged: "already applied"}[r.result.Outcome]
-		if r.reconfirmed {
+		switch {
+		case r.again && len(r.result.Changed) > 0:
+			what = "files were not what was applied, and were put right"
+		case r.again && r.result.Outcome == apply.Applied:
+			what = "BIRD had loaded something else; applied"
+		case r.reconfirmed:
 			what = "BIRD was started anew; " + what
-		} else if r.result.Outcome == apply.Applied && !r.result.Reloaded {
+		case r.result.Outcome == apply.Applied && !r.result.Reloaded:
 			what = "files are in place; nothing is to be reloaded"
-		} else if r.result.Outcome == apply.Applied && len(r.result.Changed) == 0 {
+		case r.result.Outcome == apply.Applied && !r.result.Verdict.Confirmed:
+			what = "files are in place and BIRD was told, but it has not confirmed that it uses them"
+		case r.result.Outcome == apply.Applied && len(r.result.Changed) == 0:
 			what = "files were right; reloaded"
 		}
 		l.log.Info(cmp.Or(what, string(r.result.Outcome)), append(args, "set", r.result.Desired)...)
@@ -159,11 +168,15 @@ func (l *loop) logAttempt(t *target, r *report) {
 	}
 	args = append(args, "error", t.last.Error)
 	if !t.retryAt.IsZero() {
-		args = append(args, "retry_in", t.retryAt.Sub(r.started.Add(r.took)).Round(msec))
+		args = append(args, "retry_in", t.retryAt.Sub(r.started.Add(r.took)).Round(msec).String())
 	}
 	again := t.quiet == t.last.Error
 	t.quiet = t.last.Error
-	switch what := outcomeText[r.result.Outcome]; {
+	what := outcomeText[r.result.Outcome]
+	if _, collapsed := errors.AsType[*apply.CollapsedError](r.err); collapsed {
+		what = "the trial failed; the files before are back in place"
+	}
+	switch {
 	case again:
 		l.log.Debug(what, args...)
 	case isDown(r.err):
@@ -194,6 +207,9 @@ func applyProblem(r *report, text string) calico.Problem {
 		p.Rule = calico.RuleWrite
 	default:
 		p.Rule = calico.RuleReload
+		if strings.Contains(text, "Permission denied") {
+			p.Hint = "BIRD may read its files as another user: conf.d sets their owner and mode"
+		}
 		if isDown(r.err) {
 			p.Severity = calico.Warning
 			p.Message = fmt.Sprintf("%s: the files are in place, but BIRD is not running: %s", r.of.config.Name, err)

@@ -27,14 +27,13 @@ type target struct {
 	// sent is the set that the worker has or had last, view what the newest set was made of.
 	sent *job
 	view *bgp.View
-	// sessions are the names of the BGP sessions of the set that was let through last, or
-	// of the files that were found at the start.
+	// sessions are the names of the BGP sessions of the set that is in place, at the start of
+	// the files that were found, or of a collapsed set that was let through.
 	sessions []string
 	held     *heldSet
 	withheld bool
 
 	fingerprint  func([]apply.File) string
-	desired      string
 	applied      string
 	appliedAt    time.Time
 	pendingSince time.Time
@@ -69,13 +68,18 @@ func sameTarget(a, b render.TargetConfig) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// startTarget starts the goroutines of a target.
-func (l *loop) startTarget(parent context.Context, c render.TargetConfig) *target {
+// startTarget starts the goroutines of a target. Of those that were stopped just now one
+// may have the same files, and a transaction under way.
+func (l *loop) startTarget(parent context.Context, c render.TargetConfig, stopped []*target) *target {
 	ctx, cancel := context.WithCancel(parent)
 	t := &target{config: c, outcomes: map[apply.Outcome]uint64{}, reloads: map[string]uint64{}}
 	t.sessions = sessionsOnDisk(c)
-	// A worker of the same target may be about to end.
 	t.worker = newWorker(l.applyTarget(c), func(r report) { r.of = t; l.reports <- r })
+	for _, old := range stopped {
+		if old.config.Name == c.Name || old.config.Directory == c.Directory {
+			t.worker.after = append(t.worker.after, old.worker.done)
+		}
+	}
 	l.workers.Go(func() { t.worker.run(ctx) })
 	if c.Socket != "" {
 		t.bird.Watched = true
@@ -161,7 +165,8 @@ func (l *loop) see(s seen) {
 	before := t.bird
 	t.bird.Up, t.bird.Version, t.bird.Since = s.up, s.version, s.at
 	if !s.up {
-		l.log.Warn("BIRD is not running", "target", t.config.Name, "socket", t.config.Socket)
+		l.log.Warn("BIRD is not running: nothing answers at its control socket", "target", t.config.Name, "socket", t.config.Socket)
+		t.worker.lookNow() // perhaps it ended because of its files, and needs them to start
 		return
 	}
 	t.bird.Starts++
@@ -188,10 +193,13 @@ func (l *loop) take(r report) {
 		t.reloads[result]++
 	}
 	t.last = &Attempt{At: r.started, Duration: r.took, Outcome: r.result.Outcome,
-		Words: r.result.Verdict.Words, Confirmed: r.result.Verdict.Confirmed}
+		Words: conceal(&r, r.result.Verdict.Words), Confirmed: r.result.Verdict.Confirmed}
 	t.failures, t.retryAt, t.problem = r.failures, r.retryAt, nil
 	if r.result.Desired != "" {
 		t.applied = r.result.Applied
+	}
+	if out := r.result.Outcome; r.job != nil && out != apply.Rejected && out != apply.RolledBack {
+		t.sessions = sessionNames(r.job.files)
 	}
 	if r.err == nil {
 		if r.result.Outcome == apply.Applied {
@@ -201,7 +209,7 @@ func (l *loop) take(r report) {
 		t.clearPending()
 	} else {
 		t.markPending()
-		t.last.Error = l.conceal(t, r.err)
+		t.last.Error = conceal(&r, r.err.Error())
 		p := applyProblem(&r, t.last.Error)
 		t.problem = &p
 	}
@@ -221,11 +229,19 @@ func (l *loop) tellReady() {
 	}
 }
 
-// conceal makes an error's text safe to show.
-func (l *loop) conceal(t *target, err error) string {
-	text := err.Error()
-	if t.view != nil {
-		text = render.Conceal(t.view, text)
+// conceal makes what was said about a set safe to show. The passwords may be those of the
+// set, of the one that has come after it, or of the one before it.
+func conceal(r *report, text string) string {
+	views := []*bgp.View{r.of.view}
+	for _, j := range []*job{r.job, r.of.done} {
+		if j != nil {
+			views = append(views, j.view)
+		}
+	}
+	for _, v := range views {
+		if v != nil {
+			text = render.Conceal(v, text)
+		}
 	}
 	return text
 }

@@ -40,6 +40,8 @@ type report struct {
 	appliedAt time.Time
 	// reconfirmed tells why an attempt was made although no file changed.
 	reconfirmed bool
+	// again tells that it was made only to look whether all is well.
+	again       bool
 	fingerprint func([]apply.File) string
 }
 
@@ -47,28 +49,46 @@ type report struct {
 type worker struct {
 	target apply.Target
 	jobs   *mailbox[*job]
-	// up has an element when the daemon has come up.
-	up     chan struct{}
-	report func(report)
-	done   chan struct{}
+	// up has an element when the daemon has come up, and look when the worker is to look at
+	// files and daemon anew, without waiting for the next attempt.
+	up, look chan struct{}
+	report   func(report)
+	done     chan struct{}
+	// after are closed when the workers have ended that had the files before.
+	after []<-chan struct{}
 }
 
 func newWorker(t apply.Target, tell func(report)) *worker {
-	return &worker{target: t, jobs: newMailbox[*job](), up: make(chan struct{}, 1), report: tell, done: make(chan struct{})}
+	return &worker{target: t, jobs: newMailbox[*job](), up: make(chan struct{}, 1), look: make(chan struct{}, 1),
+		report: tell, done: make(chan struct{})}
 }
 
 // cameUp tells the worker that the daemon may run anything.
-func (w *worker) cameUp() {
+func (w *worker) cameUp() { poke(w.up) }
+
+// lookNow makes the worker try again what failed, and otherwise make sure that the files are
+// still what they should be.
+func (w *worker) lookNow() { poke(w.look) }
+
+// poke puts an element into a channel that holds one, unless there is one already.
+func poke(c chan struct{}) {
 	select {
-	case w.up <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
+
+// lookEvery is how often a worker makes sure that what was applied still is: that nobody
+// has changed the files or had the daemon load others.
+const lookEvery = 30 * time.Second
 
 // run works until the context ends. A transaction that is under way then is finished or
 // given up within the target's grace.
 func (w *worker) run(ctx context.Context) {
 	defer close(w.done)
+	for _, done := range w.after {
+		<-done
+	}
 	applier := w.open(ctx)
 	if applier == nil {
 		return
@@ -82,8 +102,10 @@ func (w *worker) run(ctx context.Context) {
 	retry := time.NewTimer(time.Hour)
 	retry.Stop()
 	defer retry.Stop()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
 	for {
-		reconfirm := false
+		reconfirm, again := false, false
 		select {
 		case <-ctx.Done():
 			return
@@ -95,6 +117,14 @@ func (w *worker) run(ctx context.Context) {
 			applier.Distrust()
 			reconfirm = true
 		case <-retry.C:
+		case <-w.look:
+			again = true
+		case <-look.C:
+			applier.Suspect()
+			again = true
+			if failures > 0 {
+				continue // which has a time of its own
+			}
 		}
 		if now == nil {
 			continue
@@ -103,7 +133,10 @@ func (w *worker) run(ctx context.Context) {
 		if ctx.Err() != nil && r.err != nil && errors.Is(r.err, context.Cause(ctx)) {
 			return // given up before anything was done; the loop tells what is left undone
 		}
-		r.reconfirmed = reconfirm
+		if again && failures == 0 && (r.err == nil && r.result.Outcome == apply.Unchanged && len(r.result.Changed) == 0 || isDown(r.err)) {
+			continue // nothing is new
+		}
+		r.reconfirmed, r.again = reconfirm, again
 		retry.Stop()
 		if r.err == nil {
 			failures = 0
@@ -138,7 +171,14 @@ func (w *worker) open(ctx context.Context) *apply.Applier {
 		}
 		w.report(report{started: started, err: &apply.Error{Stage: apply.StageWrite, Err: err},
 			failures: failures, retryAt: time.Now().Add(wait), result: apply.Result{Outcome: apply.Rejected}})
-		if pause(ctx, wait); ctx.Err() != nil {
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-w.look:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
 			return nil
 		}
 	}

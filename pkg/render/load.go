@@ -100,13 +100,21 @@ func (l *loader) list(src Source) []string {
 		return nil
 	}
 	var names []string
+	others := false
 	for _, e := range entries {
-		if name := e.Name(); name == manifestName || (path.Ext(name) == ".tmpl" && name[0] != '.') {
+		switch name := e.Name(); {
+		case name == manifestName || path.Ext(name) == ".tmpl" && name[0] != '.':
 			names = append(names, name)
+		case name[0] != '.':
+			others = true
 		}
 	}
-	if len(names) == 0 {
+	switch {
+	case len(names) > 0:
+	case others:
 		l.unreadable(src.Label, "there is no template in the directory", "templates are in files that end in .tmpl")
+	default: // somebody may have removed the last one
+		l.report(calico.Warning, calico.Position{File: src.Label}, "the directory of templates is empty, so only the built-in ones are used", "")
 	}
 	return names
 }

@@ -61,8 +61,6 @@ func TestLoadProblems(t *testing.T) {
 			[]string{"custom/local.tmpl:1:52: error: template \"peeer\" is not defined [template]\n    hint: did you mean \"peer\"?"}},
 		{"a call in a template that another calls", dir("local.tmpl", `{{define "hook-90-end"}}{{with .Node}}{{template "mine" .}}{{end}}{{end}}{{define "mine"}}{{template "yours"}}{{end}}`),
 			[]string{"custom/local.tmpl:1:102: error: template \"yours\" is not defined [template]"}},
-		{"an empty directory", dir(),
-			[]string{"custom: error: there is no template in the directory [unreadable]\n    hint: templates are in files that end in .tmpl"}},
 		{"a directory with other files only", dir("hooks.tpl", fill, ".hidden.tmpl", fill, "hooks.tmpl~", fill, "sub/hooks.tmpl", fill),
 			[]string{"custom: error: there is no template in the directory [unreadable]\n    hint: templates are in files that end in .tmpl"}},
 	} {
@@ -147,5 +145,14 @@ func TestLaterOverlaysWin(t *testing.T) {
 	got := text(t, load(t, first, second), views(t))["bird.cfg"]
 	if !strings.HasSuffix(got, "# second\n") || strings.Contains(got, "# first") || !strings.Contains(got, "# top") {
 		t.Errorf("got\n%s", got)
+	}
+}
+
+// Whoever removes his last template means just that.
+func TestEmptyDirectoryOfTemplates(t *testing.T) {
+	set, problems := Load(builtin(t), dir(".hidden", ""))
+	want := []string{"custom: warning: the directory of templates is empty, so only the built-in ones are used [template]"}
+	if diff := cmp.Diff(want, texts(problems)); diff != "" || set == nil {
+		t.Errorf("set %v (-want +got):\n%s", set, diff)
 	}
 }
