@@ -17,7 +17,8 @@ import (
 // identifier is a Reloader that can tell whether the same daemon still runs.
 type identifier interface {
 	// Runs tells whether the daemon and its configuration are those of a Verdict.Instance.
-	Runs(ctx context.Context, instance string) (bool, error)
+	// Watched tells that it would be known if the daemon had been started anew since.
+	Runs(ctx context.Context, instance string, watched bool) (bool, error)
 }
 
 // keeper is a Reloader that puts a configuration on trial.
@@ -102,20 +103,20 @@ func (a *Applier) upToDate(ctx context.Context, id string) (bool, error) {
 		return false, nil
 	}
 	asked, ok := a.target.Reloader.(identifier)
-	if !a.unsure || !ok || a.record.Instance == "" {
+	if !a.unsure && !a.suspected || !ok || a.record.Instance == "" {
 		return true, nil
 	}
-	same, err := asked.Runs(ctx, a.record.Instance)
+	same, err := asked.Runs(ctx, a.record.Instance, !a.unsure)
 	if err != nil {
 		return false, &Error{StageReload, err}
 	}
-	a.unsure = false
+	a.unsure, a.suspected = false, false
 	return same, nil
 }
 
 // Suspect says that somebody may have had the daemon load something else, so that the next
 // Apply asks it.
-func (a *Applier) Suspect() { a.unsure = true }
+func (a *Applier) Suspect() { a.suspected = true }
 
 // Distrust says that the daemon was started anew, so that the next Apply reloads it even if
 // no file changes.
@@ -295,7 +296,7 @@ func graceful(ctx context.Context, grace time.Duration) (context.Context, contex
 
 // applied records that the daemon uses what is in place.
 func (a *Applier) applied(res Result) (Result, error) {
-	a.unsure, a.distrusted = false, false
+	a.unsure, a.suspected, a.distrusted = false, false, false
 	previous := a.record.Desired
 	a.record.Phase, a.record.Previous, a.record.Trial = phaseApplied, &previous, nil
 	a.record.Applied, a.record.Instance, a.record.AppliedAt = res.Desired, res.Verdict.Instance, time.Now()

@@ -46,7 +46,7 @@ func (f *fake) Reload(_ context.Context, main string) (Verdict, error) {
 	return Verdict{Confirmed: true, Words: "Reconfigured", Instance: f.instance}, nil
 }
 
-func (f *fake) Runs(_ context.Context, instance string) (bool, error) {
+func (f *fake) Runs(_ context.Context, instance string, _ bool) (bool, error) {
 	return f.instance == instance, nil
 }
 

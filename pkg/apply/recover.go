@@ -20,8 +20,9 @@ type Applier struct {
 	lock   *os.File
 	record record
 	log    *slog.Logger
-	// unsure: the record may not tell what the daemon runs, as it was not asked lately.
-	unsure bool
+	// unsure: the record may not tell what the daemon runs, as it was not asked since this
+	// process was started. suspected: nor was it asked lately.
+	unsure, suspected bool
 	// distrusted: the daemon was started anew since.
 	distrusted bool
 	swept      map[string]bool

@@ -45,11 +45,12 @@ func (e *CollapsedError) Error() string {
 }
 
 // justBooted is how long after its start a daemon cannot be told from one that was started
-// once more since: its times have seconds, and are a second off at times.
+// once more since, unless it is watched: its times have seconds, and are a second off at
+// times.
 const justBooted = 2 * time.Second
 
 // Runs implements identifier. When in doubt it says no, which costs a reload.
-func (r *SocketReloader) Runs(ctx context.Context, instance string) (bool, error) {
+func (r *SocketReloader) Runs(ctx context.Context, instance string, watched bool) (bool, error) {
 	var then bird.Status
 	if err := json.Unmarshal([]byte(instance), &then); err != nil {
 		return false, nil // it is no instance of ours, or of an older form
@@ -63,7 +64,7 @@ func (r *SocketReloader) Runs(ctx context.Context, instance string) (bool, error
 	if err != nil {
 		return false, err
 	}
-	return now.SameLoad(then) && then.LastReconfiguration.Sub(then.LastReboot) > justBooted, nil
+	return now.SameLoad(then) && (watched || then.LastReconfiguration.Sub(then.LastReboot) > justBooted), nil
 }
 
 // instance tells when the daemon was started and configured.

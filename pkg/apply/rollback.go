@@ -40,7 +40,7 @@ func (a *Applier) rollBack(ctx context.Context, main string, res *Result) error 
 		return fmt.Errorf("reload: %w", err)
 	}
 	a.record.Phase, a.record.Applied, a.record.Instance, a.record.AppliedAt = phaseApplied, previous.ID, verdict.Instance, time.Now()
-	a.unsure, a.distrusted = false, false
+	a.unsure, a.suspected, a.distrusted = false, false, false
 	res.Applied = previous.ID
 	return a.record.save(a.state)
 }

@@ -39,6 +39,9 @@ type Options struct {
 	Confirm time.Duration
 	// SocketTimeout bounds each answer over a control socket.
 	SocketTimeout time.Duration
+	// LookEvery is how often it is made sure that what was applied still is: that nobody has
+	// changed the files or had BIRD load others.
+	LookEvery time.Duration
 	// Shutdown is how long Run may take to return after its context has ended.
 	Shutdown time.Duration
 	// Reload makes the loop load conf.d and templates anew, Override makes it apply what the
@@ -58,6 +61,7 @@ const (
 	DefaultGuardHold      = time.Minute
 	DefaultGuardThreshold = 50
 	DefaultSocketTimeout  = 10 * time.Second
+	DefaultLookEvery      = 30 * time.Second
 	DefaultShutdown       = 15 * time.Second
 )
 

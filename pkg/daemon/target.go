@@ -74,7 +74,7 @@ func (l *loop) startTarget(parent context.Context, c render.TargetConfig, stoppe
 	ctx, cancel := context.WithCancel(parent)
 	t := &target{config: c, outcomes: map[apply.Outcome]uint64{}, reloads: map[string]uint64{}}
 	t.sessions = sessionsOnDisk(c)
-	t.worker = newWorker(l.applyTarget(c), func(r report) { r.of = t; l.reports <- r })
+	t.worker = newWorker(l.applyTarget(c), l.o.LookEvery, func(r report) { r.of = t; l.reports <- r })
 	for _, old := range stopped {
 		if old.config.Name == c.Name || old.config.Directory == c.Directory {
 			t.worker.after = append(t.worker.after, old.worker.done)

@@ -52,14 +52,15 @@ type worker struct {
 	// up has an element when the daemon has come up, and look when the worker is to look at
 	// files and daemon anew, without waiting for the next attempt.
 	up, look chan struct{}
+	every    time.Duration // see Options.LookEvery
 	report   func(report)
 	done     chan struct{}
 	// after are closed when the workers have ended that had the files before.
 	after []<-chan struct{}
 }
 
-func newWorker(t apply.Target, tell func(report)) *worker {
-	return &worker{target: t, jobs: newMailbox[*job](), up: make(chan struct{}, 1), look: make(chan struct{}, 1),
+func newWorker(t apply.Target, every time.Duration, tell func(report)) *worker {
+	return &worker{target: t, every: every, jobs: newMailbox[*job](), up: make(chan struct{}, 1), look: make(chan struct{}, 1),
 		report: tell, done: make(chan struct{})}
 }
 
@@ -77,10 +78,6 @@ func poke(c chan struct{}) {
 	default:
 	}
 }
-
-// lookEvery is how often a worker makes sure that what was applied still is: that nobody
-// has changed the files or had the daemon load others.
-const lookEvery = 30 * time.Second
 
 // run works until the context ends. A transaction that is under way then is finished or
 // given up within the target's grace.
@@ -102,7 +99,7 @@ func (w *worker) run(ctx context.Context) {
 	retry := time.NewTimer(time.Hour)
 	retry.Stop()
 	defer retry.Stop()
-	look := time.NewTicker(lookEvery)
+	look := time.NewTicker(w.every)
 	defer look.Stop()
 	for {
 		reconfirm, again := false, false

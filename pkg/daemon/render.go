@@ -1,0 +1,103 @@
+package daemon
+
+import (
+	"strings"
+	"time"
+
+	"github.com/birdconfd/birdconfd/pkg/bgp"
+	"github.com/birdconfd/birdconfd/pkg/calico"
+)
+
+// render makes all targets' files of the newest snapshot and hands over those that differ.
+func (l *loop) render() {
+	cluster := l.snapshot.Cluster
+	if cluster != l.computed {
+		l.causes = mergeCauses(l.causes, causesOf(l.computed, cluster))
+	}
+	views, problems := bgp.Compute(cluster, l.o.Node, l.o.Compute)
+	l.computed = cluster
+	l.renders++
+	l.log.Debug("computed", "nodes", len(cluster.Nodes), "peers", len(cluster.Peers), "problems", len(problems), "cause", strings.Join(l.causes, "; "))
+	for _, t := range l.targets {
+		problems = append(problems, l.renderTarget(t, views.Of(t.config.Family))...)
+	}
+	l.renderProblems = append(problems, l.snapshot.Problems...)
+	l.causes = nil
+}
+
+// renderTarget makes one target's files. Without them what was applied before stays.
+func (l *loop) renderTarget(t *target, view *bgp.View) []calico.Problem {
+	if view == nil {
+		l.withhold(t)
+		return nil // Compute says why
+	}
+	files, problems := t.config.Set.Render(t.config.Target, view)
+	if files == nil {
+		l.withhold(t)
+		return problems
+	}
+	t.withheld = false
+	j := &job{files: applyFiles(files), rendered: files, view: view, causes: l.causes}
+	if t.sent != nil && t.held == nil && sameFiles(t.sent.files, j.files) {
+		t.view = view
+		t.clearPending() // it may have been held back or withheld meanwhile
+		return problems
+	}
+	before := t.held
+	if t.hold(l.o.Guard, j, time.Now()) {
+		t.markPending()
+		if before == nil || before.Since != t.held.Since {
+			l.log.Error(t.held.Reason, "target", t.config.Name, "lost", t.held.some, "cause", strings.Join(j.causes, "; "),
+				"until", t.held.Until.Format(time.RFC3339), "hint", heldHint)
+		}
+		return problems
+	}
+	if before != nil {
+		l.log.Info("the configuration is no longer held back", "target", t.config.Name)
+	}
+	l.dispatch(t, j)
+	return problems
+}
+
+// withhold leaves a target as it is, because there is nothing to apply.
+func (l *loop) withhold(t *target) {
+	if !t.withheld {
+		l.log.Error("nothing can be rendered, so what was applied before stays in use", "target", t.config.Name)
+	}
+	t.withheld, t.held = true, nil
+}
+
+// dispatch hands a set to the target's worker, unless it is what that has already.
+func (l *loop) dispatch(t *target, j *job) {
+	t.view = j.view
+	if t.sent != nil && sameFiles(t.sent.files, j.files) {
+		t.clearPending()
+		return
+	}
+	t.sent = j
+	t.markPending()
+	t.worker.jobs.put(j, mergeJobs)
+}
+
+// override applies what the guard holds back.
+func (l *loop) override() {
+	for _, t := range l.targets {
+		switch {
+		case t.held != nil:
+			l.release(t, "as asked")
+		case t.failures > 0:
+			l.log.Info("trying again, as asked", "target", t.config.Name)
+			t.worker.lookNow()
+		default:
+			l.log.Info("nothing is held back and nothing has failed; looking at the files, as asked", "target", t.config.Name)
+			t.worker.lookNow()
+		}
+	}
+}
+
+func (l *loop) release(t *target, why string) {
+	l.log.Warn("applying what was held back", "target", t.config.Name, "why", why, "lost", t.held.Lost, "before", t.held.Before)
+	held := t.held
+	t.held, t.sessions = nil, held.names
+	l.dispatch(t, held.job)
+}
