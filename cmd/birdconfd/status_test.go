@@ -65,18 +65,18 @@ func goodReport() daemon.Report {
 			Source: datastore.Status{Kind: "file", Connected: true, Synced: true, SyncedAt: now.Add(-2 * time.Second)}},
 		Problems: []calico.Problem{},
 		Targets: []daemon.TargetReport{{
-			TargetStatus: daemon.TargetStatus{Name: "bird", Family: "IPv4", Socket: "/run/bird.ctl", Desired: "5a0d", Applied: "5a0d",
+			TargetStatus: daemon.TargetStatus{Name: "bird", Family: "IPv4", Socket: "/run/bird.ctl", Desired: "5a0d3bd1c0f2e44a", Applied: "5a0d3bd1c0f2e44a",
 				AppliedAt: now.Add(-3 * time.Minute),
-				Last:      &daemon.Attempt{At: now.Add(-3 * time.Minute), Outcome: apply.Applied, Words: "Reconfigured", Confirmed: true}},
+				Last:      &daemon.Attempt{At: now.Add(-3 * time.Minute), Outcome: apply.Applied, Words: "Reading configuration from /etc/bird/bird.cfg; Reconfigured", Confirmed: true}},
 			Answer: daemon.Answer{
 				Running:  &daemon.Running{Version: "1.6.8", RouterID: "192.0.2.1", Booted: "2026-12-01 07:58:10"},
 				Recovery: &daemon.Recovery{InProgress: true, Waiting: 1, SecondsLeft: &left},
 				Sessions: []daemon.Session{
 					{Name: "Global_10_0_0_1", Address: netip.MustParseAddr("10.0.0.1"), ASNumber: 4200000001, State: "start", BGPState: "Active",
-						Since: "07:58:11", Info: "Active Socket: No route to host", Origin: "BGPPeer/rack-1"},
+						Since: "07:58:11", Info: "Active Socket: No route to host", Origin: "BGPPeer/rack-1 via nodeSelector"},
 					{Name: "Mesh_192_0_2_2", Address: netip.MustParseAddr("192.0.2.2"), ASNumber: 64512, State: "up", BGPState: "Established",
-						Since: "07:58:14", Info: "Established", Origin: "node mesh"},
-					{Name: "Mesh_192_0_2_3", Address: netip.MustParseAddr("192.0.2.3"), ASNumber: 64512, Origin: "node mesh",
+						Since: "07:58:14", Info: "Established", Origin: "node-to-node mesh"},
+					{Name: "Mesh_192_0_2_3", Address: netip.MustParseAddr("192.0.2.3"), ASNumber: 64512, Origin: "node-to-node mesh",
 						Wrong: "not in BIRD's running configuration"},
 				},
 			},
@@ -90,12 +90,12 @@ source: file, connected, newest data certain 2s ago
 
 bird: BIRD 1.6.8, up since 2026-12-01 07:58:10, router ID 192.0.2.1
   graceful restart: routes are held back, waiting for 1, 84 s left at most
-  configuration: 5a0d applied 3m0s ago
-  last attempt 3m0s ago: applied; BIRD said: Reconfigured
-  NAME             ADDRESS    AS          STATE        SINCE     ORIGIN          WHAT IS WRONG
-  Global_10_0_0_1  10.0.0.1   4200000001  Active       07:58:11  BGPPeer/rack-1  Socket: No route to host
-  Mesh_192_0_2_2   192.0.2.2  64512       Established  07:58:14  node mesh
-  Mesh_192_0_2_3   192.0.2.3  64512       -            -         node mesh       not in BIRD's running configuration
+  configuration: 5a0d3bd1c0f2e44a applied 3m0s ago
+  last attempt 3m0s ago: applied; BIRD said: Reading configuration from /etc/bird/bird.cfg; Reconfigured
+  NAME             ADDRESS    AS          STATE        SINCE     ORIGIN                           WHAT IS WRONG
+  Global_10_0_0_1  10.0.0.1   4200000001  Active       07:58:11  BGPPeer/rack-1 via nodeSelector  Socket: No route to host
+  Mesh_192_0_2_2   192.0.2.2  64512       Established  07:58:14  node-to-node mesh
+  Mesh_192_0_2_3   192.0.2.3  64512       -            -         node-to-node mesh                not in BIRD's running configuration
 `
 	if diff := cmp.Diff(want, printed(goodReport())); diff != "" {
 		t.Error(diff)
@@ -122,14 +122,14 @@ func TestStatusSaysWhatIsNotWell(t *testing.T) {
 			r.Ready, t.Desired, t.PendingSince, t.Failures = false, "b1b2", reportTime.Add(-12*time.Second), 2
 			t.Last = &daemon.Attempt{At: reportTime, Outcome: apply.RolledBack, Error: "reload: syntax error", Words: "bird.cfg:3:1 syntax error"}
 		}, []string{
-			"  configuration: b1b2 desired (pending for 12s), 5a0d applied 3m0s ago\n",
+			"  configuration: b1b2 desired (pending for 12s), 5a0d3bd1c0f2e44a applied 3m0s ago\n",
 			"  last attempt 0s ago: rolled back: reload: syntax error; BIRD said: bird.cfg:3:1 syntax error\n  failed 2 times in a row\n",
 		}},
 		{"held", func(r *daemon.Report, t *daemon.TargetReport) {
 			r.Ready, t.Held = false, &daemon.Held{Until: time.Date(2026, 12, 1, 8, 0, 0, 0, time.UTC), Reason: "9 of 10 sessions would go"}
 		}, []string{"  held back until 2026-12-01 08:00:00 UTC: 9 of 10 sessions would go\n"}},
 		{"withheld", func(r *daemon.Report, t *daemon.TargetReport) { r.Ready, t.Withheld = false, true },
-			[]string{"  configuration: nothing to apply, because of a problem; 5a0d applied 3m0s ago\n"}},
+			[]string{"  configuration: nothing to apply, because of a problem; 5a0d3bd1c0f2e44a applied 3m0s ago\n"}},
 		{"problems", func(r *daemon.Report, _ *daemon.TargetReport) {
 			r.Ready = false
 			r.Problems = []calico.Problem{{Severity: calico.Error, Rule: "address", Resource: "BGPPeer/x", Message: "it is none", Hint: "mend it"}}
