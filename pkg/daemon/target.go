@@ -153,9 +153,6 @@ func (t *target) markPending() {
 	}
 }
 
-// failed tells that the worker has a set that it could not apply.
-func (t *target) failed() bool { return t.sent != nil && t.failures > 0 }
-
 // see takes what a monitor saw.
 func (l *loop) see(s seen) {
 	t := s.of
