@@ -27,6 +27,8 @@ type target struct {
 	// sent is the set that the worker has or had last, view what the newest set was made of.
 	sent *job
 	view *bgp.View
+	// rendered is what the newest set was made of, and by which templates.
+	rendered rendered
 	// sessions are the names of the BGP sessions of the set that is in place, at the start of
 	// the files that were found, or of a collapsed set that was let through.
 	sessions []string
