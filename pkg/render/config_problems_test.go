@@ -146,7 +146,7 @@ func TestConfigProblemsOfValues(t *testing.T) {
 	}
 }
 
-func TestConfigModesAreOctal(t *testing.T) {
+func TestF7ConfigModesAreOctal(t *testing.T) {
 	for _, tt := range []struct {
 		written string
 		want    fs.FileMode

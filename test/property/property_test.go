@@ -79,7 +79,7 @@ func placeless(problems []calico.Problem) []calico.Problem {
 	return out
 }
 
-func TestOrderOfInputNeverShows(t *testing.T) {
+func TestW11OrderOfInputNeverShows(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		c := drawCluster(r)
 		all := results(t, r, c)
