@@ -243,6 +243,9 @@ func (a *Applier) reload(ctx context.Context, files []File, res Result) (Result,
 	a.step("reloaded")
 	if err == nil {
 		res.Verdict = verdict
+		if verdict.Note != "" {
+			res.Notes = append(res.Notes, verdict.Note)
+		}
 		return a.applied(res)
 	}
 	if !isRefusal(err) {

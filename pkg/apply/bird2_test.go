@@ -168,3 +168,29 @@ func left(t *testing.T, dir string) []string {
 	}
 	return slices.Sorted(slices.Values(names))
 }
+
+// A daemon that was started with another file loads that when it is started anew.
+func TestBirdThatWasStartedWithAnotherFile(t *testing.T) {
+	for name, binary := range map[string]string{"1.6": birdtest.Bird(t), "2": birdtest.Bird2(t)} {
+		t.Run(name, func(t *testing.T) {
+			d := birdtest.Start(t, binary, "router id 192.0.2.1;\nprotocol device {}\n")
+			a := opened(t, Target{Name: "bird", Dir: t.TempDir(), Reloader: &SocketReloader{Client: bird.Client{Socket: d.Socket}}})
+			main := func(n int) []File {
+				return []File{{Name: "bird.cfg", Data: fmt.Appendf(nil, "router id 192.0.2.%d;\nprotocol device {}\n", n)}}
+			}
+			res := want(t, a, main(1), Applied, "")
+			if text := "BIRD was started with the configuration " + d.Config; len(res.Notes) != 1 || !strings.Contains(res.Notes[0], text) {
+				t.Errorf("notes %q, want one with %q", res.Notes, text)
+			}
+			if res := want(t, a, main(2), Applied, ""); len(res.Notes) != 0 {
+				t.Errorf("told twice: %q", res.Notes)
+			}
+			d.Config = a.target.path("bird.cfg")
+			d.Restart()
+			a.Distrust()
+			if res := want(t, a, main(2), Applied, ""); len(res.Notes) != 0 {
+				t.Errorf("notes %q", res.Notes)
+			}
+		})
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,9 @@ type SocketReloader struct {
 	// were established are so again, or when the time is nearly over and no more than
 	// half of them are missing.
 	Confirm time.Duration
+
+	// looked is when the daemon was started of which it is known what file it was started with.
+	looked string
 }
 
 // CollapsedError tells that a new configuration was undone because of what it did to BGP
@@ -98,7 +102,31 @@ func (r *SocketReloader) reloadKeeping(ctx context.Context, main string, keep []
 	if err != nil {
 		return Verdict{}, fmt.Errorf("after it was configured: %w", err)
 	}
-	return Verdict{Confirmed: true, Words: words(reply), Instance: id}, nil
+	return Verdict{Confirmed: true, Words: words(reply), Instance: id, Note: r.otherFile(ctx, conn, main)}, nil
+}
+
+// otherFile tells, once for each start of the daemon, that it was started with another file
+// than the one that it was made to load now. When it is started anew it will load that.
+func (r *SocketReloader) otherFile(ctx context.Context, conn *bird.Conn, main string) string {
+	status, err := conn.Status(ctx)
+	if err != nil || status.Booted == r.looked {
+		return ""
+	}
+	own, err := conn.OwnFile(ctx)
+	if err != nil {
+		return "" // it may be restricted; this is only a help
+	}
+	r.looked = status.Booted
+	same := filepath.Base(own) == filepath.Base(main)
+	if filepath.IsAbs(own) {
+		a, errA := filepath.EvalSymlinks(own)
+		b, errB := filepath.EvalSymlinks(main)
+		same = errA == nil && errB == nil && a == b
+	}
+	if same {
+		return ""
+	}
+	return fmt.Sprintf("BIRD was started with the configuration %s, which it will load when it is started anew, until it is told to load %s: start it with -c %[2]s", own, main)
 }
 
 // words are BIRD's, with what it did not say by itself: there is no message when a

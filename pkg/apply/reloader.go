@@ -18,6 +18,8 @@ type Verdict struct {
 	Confirmed bool `json:"confirmed"`
 	// Words are what the daemon, or the command, said; for a signal, what was done.
 	Words string `json:"words,omitempty"`
+	// Note is worth telling people once.
+	Note string `json:"-"`
 	// Instance identifies the running daemon and the configuration that it has loaded; ""
 	// when that cannot be known. Only the Reloader that made it understands it.
 	Instance string `json:"instance,omitempty"`

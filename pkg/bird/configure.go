@@ -111,6 +111,26 @@ func (c *Conn) Configure(ctx context.Context, o ConfigureOptions) (Reply, error)
 	}
 }
 
+// codeReading comes before the name of the file that BIRD reads.
+const codeReading = 2
+
+// OwnFile returns the file that the daemon was started with, as it was given then, so it may
+// be relative to a directory that nobody knows. BIRD tells it only when it reads the file,
+// which changes nothing ("configure check"), even if the file is wrong.
+func (c *Conn) OwnFile(ctx context.Context) (string, error) {
+	const command = "configure check"
+	reply, err := c.Ask(ctx, command)
+	if err != nil {
+		return "", err
+	}
+	for _, line := range reply.Lines {
+		if name, ok := strings.CutPrefix(line.Text, "Reading configuration from "); ok && line.Code == codeReading {
+			return strings.TrimSpace(name), nil
+		}
+	}
+	return "", c.refused(command, reply)
+}
+
 // Confirm makes the last configuration stay, which was loaded with a time for Undo.
 func (c *Conn) Confirm(ctx context.Context) (Reply, error) {
 	const command = "configure confirm"
