@@ -24,8 +24,16 @@ type identifier interface {
 // keeper is a Reloader that puts a configuration on trial.
 type keeper interface {
 	// reloadKeeping is Reload for a trial in which also the sessions in keep are to come back.
-	// It calls begin with all that are, before it changes anything.
-	reloadKeeping(ctx context.Context, main string, keep []string, begin func(keep []string)) (Verdict, error)
+	// It calls begin with all that are, before it changes anything, and decides at once when
+	// stop is closed.
+	reloadKeeping(ctx context.Context, main string, keep []string, begin func(keep []string), stop <-chan struct{}) (Verdict, error)
+	// reloadForGood is Reload without a trial.
+	reloadForGood(ctx context.Context, main string) (Verdict, error)
+}
+
+// prober is a Reloader that can tell whether the daemon can be asked at all.
+type prober interface {
+	reach(ctx context.Context) error
 }
 
 // Apply makes the target have these files, the main file first, and use them. Either all
@@ -41,7 +49,7 @@ func (a *Applier) Apply(ctx context.Context, files []File) (Result, error) {
 	for _, f := range files {
 		a.sweep(a.target.path(f.Name))
 	}
-	changes, err := a.target.plan(files)
+	changes, err := a.target.plan(files, nil)
 	if err != nil {
 		return res, &Error{StageWrite, err}
 	}
@@ -64,11 +72,41 @@ func (a *Applier) Apply(ctx context.Context, files []File) (Result, error) {
 		if err := a.stageAndCheck(ctx, id, files, &res); err != nil {
 			return res, err
 		}
+		if err := a.dare(ctx, id); err != nil {
+			return res, err
+		}
 		if err := a.place(id, files, changes, &res); err != nil {
 			return res, err
 		}
 	}
 	return a.reload(ctx, files, res)
+}
+
+// Maintain makes sure that what is in place, by the record, still is, and that the daemon
+// uses it. It is for the time in which a newer set cannot be applied.
+func (a *Applier) Maintain(ctx context.Context) (Result, error) {
+	if a.record.Phase == phaseNone || len(a.record.Desired.Names) == 0 {
+		return Result{Outcome: Unchanged}, nil
+	}
+	files, err := a.staged(a.record.Desired)
+	if err != nil {
+		return Result{Outcome: Rejected}, &Error{StageWrite, err}
+	}
+	return a.Apply(ctx, files)
+}
+
+// dare refuses to put a set in place that the daemon has refused before, unless the daemon
+// can be asked once more: one that starts with it would not come up.
+func (a *Applier) dare(ctx context.Context, id string) error {
+	p, ok := a.target.Reloader.(prober)
+	if !ok || id != a.record.Refused {
+		return nil
+	}
+	if err := p.reach(ctx); err != nil {
+		a.drop()
+		return &Error{StageReload, fmt.Errorf("%w; these files were refused before, so they are put in place only when BIRD can be asked", err)}
+	}
+	return nil
 }
 
 // adjust gives files that need nothing else the right owner and mode.
@@ -225,12 +263,14 @@ func (a *Applier) keepPrevious(files []File) error {
 		return err
 	}
 	s := describe(id, old)
+	s.Access = a.target.accessNow(s.Names)
 	a.record.Previous = &s
 	return nil
 }
 
 // reload makes the daemon use what is in place, and goes back when it refuses.
 func (a *Applier) reload(ctx context.Context, files []File, res Result) (Result, error) {
+	stop := ctx.Done()
 	ctx, cancel := graceful(ctx, cmp.Or(a.target.Grace, defaultGrace))
 	defer cancel()
 	res.Outcome = Placed
@@ -239,7 +279,7 @@ func (a *Applier) reload(ctx context.Context, files []File, res Result) (Result,
 	}
 	res.Reloaded = true
 	a.step("reload")
-	verdict, err := a.ask(ctx, a.target.path(files[0].Name))
+	verdict, err := a.ask(ctx, a.target.path(files[0].Name), stop)
 	a.step("reloaded")
 	if err == nil {
 		res.Verdict = verdict
@@ -248,12 +288,14 @@ func (a *Applier) reload(ctx context.Context, files []File, res Result) (Result,
 		}
 		return a.applied(res)
 	}
-	if !isRefusal(err) {
+	// A set that was refused before does not stay in place while the daemon cannot be asked.
+	if !isRefusal(err) && res.Desired != a.record.Refused {
 		return res, &Error{StageReload, err}
 	}
 	if a.record.Previous != nil && a.record.Previous.ID == res.Desired {
 		return res, &Error{StageReload, fmt.Errorf("%w; it is the set that was applied before, so there is none to go back to", err)}
 	}
+	a.record.Refused = res.Desired
 	if back := a.rollBack(ctx, files[0].Name, &res); back != nil {
 		return res, &Error{StageReload, fmt.Errorf("%w; going back to the files before: %w", err, back)}
 	}
@@ -267,7 +309,7 @@ const trialMemory = 10 * time.Minute
 // ask has the daemon read its configuration. The sessions that a trial is to bring back are
 // recorded: if it fails or comes to no end, the next one finds them down already, and must
 // not take that for how things were.
-func (a *Applier) ask(ctx context.Context, main string) (Verdict, error) {
+func (a *Applier) ask(ctx context.Context, main string, stop <-chan struct{}) (Verdict, error) {
 	k, ok := a.target.Reloader.(keeper)
 	if !ok {
 		return a.target.Reloader.Reload(ctx, main)
@@ -277,14 +319,11 @@ func (a *Applier) ask(ctx context.Context, main string) (Verdict, error) {
 	}
 	return k.reloadKeeping(ctx, main, a.record.Trial, func(keep []string) {
 		a.log.Info("a configuration is put on trial", "target", a.target.Name, "sessions", len(keep))
-		if slices.Equal(keep, a.record.Trial) {
-			return
-		}
 		a.record.Trial, a.record.TrialAt = keep, time.Now()
 		if err := a.record.save(a.state); err != nil {
 			a.log.Warn("a trial could not be recorded", "target", a.target.Name, "error", err)
 		}
-	})
+	}, stop)
 }
 
 // graceful gives work that should not be left half done some time after its context ends.
@@ -301,6 +340,10 @@ func graceful(ctx context.Context, grace time.Duration) (context.Context, contex
 func (a *Applier) applied(res Result) (Result, error) {
 	a.unsure, a.suspected, a.distrusted = false, false, false
 	previous := a.record.Desired
+	previous.Access = a.target.accessNow(previous.Names)
+	if a.record.Refused == res.Desired {
+		a.record.Refused = ""
+	}
 	a.record.Phase, a.record.Previous, a.record.Trial = phaseApplied, &previous, nil
 	a.record.Applied, a.record.Instance, a.record.AppliedAt = res.Desired, res.Verdict.Instance, time.Now()
 	res.Outcome, res.Applied = Applied, res.Desired
@@ -309,8 +352,7 @@ func (a *Applier) applied(res Result) (Result, error) {
 	if err := a.record.save(a.state); err != nil {
 		// The daemon does use it. After a restart it is told so once more.
 		res.Notes = append(res.Notes, fmt.Sprintf("what was applied could not be recorded in %s: %s", a.state, err))
-	}
-	if err := a.prune(); err != nil {
+	} else if err := a.prune(); err != nil {
 		res.Notes = append(res.Notes, fmt.Sprintf("old copies could not be removed from %s: %s", a.state, err))
 	}
 	return res, nil

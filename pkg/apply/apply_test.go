@@ -289,7 +289,11 @@ type trying struct {
 	asked [][]string
 }
 
-func (f *trying) reloadKeeping(ctx context.Context, main string, keep []string, begin func([]string)) (Verdict, error) {
+func (f *trying) reloadForGood(ctx context.Context, main string) (Verdict, error) {
+	return f.Reload(ctx, main)
+}
+
+func (f *trying) reloadKeeping(ctx context.Context, main string, keep []string, begin func([]string), _ <-chan struct{}) (Verdict, error) {
 	f.asked = append(f.asked, keep)
 	begin(append(keep, f.up...))
 	return f.Reload(ctx, main)

@@ -97,6 +97,21 @@ func (t *Target) accessOf(d destination, model fs.FileInfo, secret bool) access 
 	return a
 }
 
+// accessNow is what the files of those names can be read by.
+func (t *Target) accessNow(names []string) map[string]fileAccess {
+	out := map[string]fileAccess{}
+	for _, name := range names {
+		dest, err := resolve(t.path(name))
+		if err != nil {
+			continue // which shows when it is written
+		}
+		if s, ok := statOf(dest.old); ok {
+			out[name] = fileAccess{dest.old.Mode().Perm(), int(s.Uid), int(s.Gid)}
+		}
+	}
+	return out
+}
+
 func statOf(info fs.FileInfo) (*syscall.Stat_t, bool) {
 	if info == nil {
 		return nil, false

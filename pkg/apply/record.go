@@ -37,6 +37,15 @@ type setInfo struct {
 	Names []string `json:"names"`
 	// Secrets are those of Names that hold a password.
 	Secrets []string `json:"secrets,omitempty"`
+	// Access is how the files could be read when the daemon took them, by their names. It is
+	// unknown for a set that is not in place yet.
+	Access map[string]fileAccess `json:"access,omitempty"`
+}
+
+// fileAccess is the mode and the owner that a file had.
+type fileAccess struct {
+	Mode     fs.FileMode `json:"mode"`
+	UID, GID int
 }
 
 // record is what outlives the process: it lies in the state directory as record.json.
@@ -53,6 +62,9 @@ type record struct {
 	// until one has passed.
 	Trial   []string  `json:"trial,omitempty"`
 	TrialAt time.Time `json:"trialAt,omitzero"`
+	// Refused is the fingerprint of the set that the daemon refused last, or whose trial
+	// failed. It is put in place only for a daemon that can be asked about it once more.
+	Refused string `json:"refused,omitempty"`
 	// Applied is the fingerprint of the set that the daemon took last, Instance what it
 	// identified itself with then.
 	Applied   string    `json:"applied,omitempty"`

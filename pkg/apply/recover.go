@@ -80,7 +80,7 @@ func (a *Applier) takeState() error {
 	if err := os.Chmod(a.state, 0o700); err != nil {
 		return fmt.Errorf("protect the directory %s: %w", a.state, cause(err))
 	}
-	f, err := os.OpenFile(filepath.Join(a.state, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(filepath.Join(a.state, "lock"), os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return fmt.Errorf("lock %s: %w", a.state, cause(err))
 	}
@@ -141,7 +141,7 @@ func (a *Applier) finish(set setInfo) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	changes, err := a.target.plan(files)
+	changes, err := a.target.plan(files, set.Access)
 	if err != nil {
 		return nil, err
 	}

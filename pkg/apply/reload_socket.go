@@ -84,17 +84,42 @@ func instance(ctx context.Context, conn *bird.Conn) (string, error) {
 
 // Reload implements Reloader.
 func (r *SocketReloader) Reload(ctx context.Context, main string) (Verdict, error) {
-	return r.reloadKeeping(ctx, main, nil, func([]string) {})
+	return r.reloadKeeping(ctx, main, nil, func([]string) {}, ctx.Done())
+}
+
+// reach implements prober.
+func (r *SocketReloader) reach(ctx context.Context) error {
+	conn, err := r.Client.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+// reloadForGood implements keeper.
+func (r *SocketReloader) reloadForGood(ctx context.Context, main string) (Verdict, error) {
+	return r.reload(ctx, main, func(conn *bird.Conn) (bird.Reply, error) {
+		return conn.Configure(ctx, bird.ConfigureOptions{File: main})
+	})
 }
 
 // reloadKeeping implements keeper.
-func (r *SocketReloader) reloadKeeping(ctx context.Context, main string, keep []string, begin func([]string)) (Verdict, error) {
+func (r *SocketReloader) reloadKeeping(ctx context.Context, main string, keep []string, begin func([]string), stop <-chan struct{}) (Verdict, error) {
+	if r.Confirm == 0 {
+		return r.reloadForGood(ctx, main)
+	}
+	return r.reload(ctx, main, func(conn *bird.Conn) (bird.Reply, error) {
+		return r.try(ctx, conn, main, keep, begin, stop)
+	})
+}
+
+func (r *SocketReloader) reload(ctx context.Context, main string, configure func(*bird.Conn) (bird.Reply, error)) (Verdict, error) {
 	conn, err := r.Client.Dial(ctx)
 	if err != nil {
 		return Verdict{}, err
 	}
 	defer conn.Close()
-	reply, err := r.configure(ctx, conn, main, keep, begin)
+	reply, err := configure(conn)
 	if err != nil {
 		return Verdict{}, err
 	}
@@ -139,10 +164,11 @@ func words(reply bird.Reply) string {
 	return text
 }
 
-func (r *SocketReloader) configure(ctx context.Context, conn *bird.Conn, main string, keep []string, begin func([]string)) (bird.Reply, error) {
-	if r.Confirm == 0 {
-		return conn.Configure(ctx, bird.ConfigureOptions{File: main})
-	}
+// maxDecision bounds what is left to do when a trial is over.
+const maxDecision = 5 * time.Second
+
+// try puts a configuration on trial.
+func (r *SocketReloader) try(ctx context.Context, conn *bird.Conn, main string, keep []string, begin func([]string), stop <-chan struct{}) (bird.Reply, error) {
 	before, err := established(ctx, conn)
 	if err != nil {
 		return bird.Reply{}, err
@@ -154,12 +180,12 @@ func (r *SocketReloader) configure(ctx context.Context, conn *bird.Conn, main st
 	if err != nil {
 		return reply, err
 	}
-	lost, kept, err := r.watch(ctx, conn, keep, deadline)
+	lost, kept, err := r.watch(ctx, conn, keep, deadline, stop)
 	if err != nil {
 		return reply, fmt.Errorf("while the new configuration was on trial: %w", err)
 	}
 	// From here on the decision is made, whatever else ends.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.Confirm)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxDecision)
 	defer cancel()
 	if 2*len(lost) > kept {
 		if _, err := conn.Undo(ctx); err != nil {
@@ -183,9 +209,9 @@ func (r *SocketReloader) trial() time.Duration { return r.Confirm * 4 / 5 }
 const lookEvery = 250 * time.Millisecond
 
 // watch waits until all sessions are back, or the trial is over. It returns those that are
-// missing, and how many of those before are still configured. The end of the context ends
-// the trial early.
-func (r *SocketReloader) watch(ctx context.Context, conn *bird.Conn, before []string, deadline time.Time) (lost []string, kept int, err error) {
+// missing, and how many of those before are still configured. When stop is closed, or the
+// context ends, the trial ends early.
+func (r *SocketReloader) watch(ctx context.Context, conn *bird.Conn, before []string, deadline time.Time, stop <-chan struct{}) (lost []string, kept int, err error) {
 	asking, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	defer cancel()
 	tick := time.NewTicker(lookEvery)
@@ -211,6 +237,8 @@ func (r *SocketReloader) watch(ctx context.Context, conn *bird.Conn, before []st
 		select {
 		case <-tick.C:
 		case <-over:
+			last = true
+		case <-stop:
 			last = true
 		case <-ctx.Done():
 			last = true

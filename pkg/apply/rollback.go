@@ -35,21 +35,30 @@ func (a *Applier) rollBack(ctx context.Context, main string, res *Result) error 
 		return nil // there was nothing before, and the daemon goes on with what it has
 	}
 	a.step("reload previous")
-	verdict, err := a.target.Reloader.Reload(ctx, a.target.path(main))
-	if err != nil {
+	reload := a.target.Reloader.Reload
+	if k, ok := a.target.Reloader.(keeper); ok {
+		reload = k.reloadForGood
+	}
+	verdict, err := reload(ctx, a.target.path(main))
+	if errors.Is(err, bird.ErrNotRunning) {
+		return nil // it finds them when it starts
+	} else if err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}
 	a.record.Phase, a.record.Applied, a.record.Instance, a.record.AppliedAt = phaseApplied, previous.ID, verdict.Instance, time.Now()
 	a.unsure, a.suspected, a.distrusted = false, false, false
 	res.Applied = previous.ID
-	return a.record.save(a.state)
+	if err := a.record.save(a.state); err != nil {
+		res.Notes = append(res.Notes, fmt.Sprintf("what was applied could not be recorded in %s: %s", a.state, err))
+	}
+	return nil
 }
 
 // restore puts the previous set back in place. It goes on when that cannot be recorded.
 func (a *Applier) restore() error {
 	a.record.Phase = phaseRestoring
 	a.step("record restoring")
-	unsaved := a.record.save(a.state)
+	unsaved := a.record.save(a.state) // goes on all the same: the files matter more
 	previous := *a.record.Previous
 	if _, err := a.finish(previous); err != nil {
 		return errors.Join(err, unsaved)
@@ -60,7 +69,8 @@ func (a *Applier) restore() error {
 	}
 	a.step("record restored")
 	if err := a.record.save(a.state); err != nil {
-		return err
+		a.log.Warn("files were put back, but that could not be recorded", "target", a.target.Name, "error", err)
+		return nil
 	}
 	a.drop()
 	return nil
@@ -89,6 +99,8 @@ func (a *Applier) removals(set setInfo, changes []*change) ([]*change, error) {
 		removed = append(removed, &change{path: path, dest: dest, remove: true, bytes: true, old: old,
 			access: a.target.accessOf(dest, nil, false)})
 	}
-	// The main file goes first, so that it never includes what is not there.
-	return append(removed, changes...), nil
+	if len(set.Names) == 0 || set.Names[0] != a.record.Desired.Names[0] {
+		return append(removed, changes...), nil // the main file goes, before what it includes
+	}
+	return append(changes, removed...), nil // it does not include them any more
 }

@@ -27,14 +27,18 @@ func describe(id string, files []File) setInfo {
 func (a *Applier) setDir(id string) string { return filepath.Join(a.state, setPrefix+id) }
 
 // stage writes a set into a directory of its own, readable by nobody else, so that it
-// survives a crash of the machine.
+// survives a crash of the machine. One that is there already is left alone: it may be the
+// one to go back to.
 func (a *Applier) stage(id string, files []File) (err error) {
-	dir := a.setDir(id)
-	if err := os.RemoveAll(dir); err != nil {
-		return fmt.Errorf("remove the directory %s: %w", dir, cause(err))
+	if _, err := a.staged(describe(id, files)); err == nil {
+		return nil
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil { // with those above, should somebody have removed them
-		return fmt.Errorf("make the directory %s: %w", dir, cause(err))
+	if err := os.MkdirAll(a.state, 0o700); err != nil { // somebody may have removed it
+		return fmt.Errorf("make the directory %s: %w", a.state, cause(err))
+	}
+	dir, err := os.MkdirTemp(a.state, setPrefix+"new-") // mode 0700
+	if err != nil {
+		return fmt.Errorf("make a directory in %s: %w", a.state, cause(err))
 	}
 	defer func() {
 		if err != nil {
@@ -47,7 +51,10 @@ func (a *Applier) stage(id string, files []File) (err error) {
 			return fmt.Errorf("stage %s in %s: %w", f.Name, dir, err)
 		}
 	}
-	return errors.Join(syncDir(dir), syncDir(a.state))
+	if err := errors.Join(syncDir(dir), os.RemoveAll(a.setDir(id)), os.Rename(dir, a.setDir(id))); err != nil {
+		return fmt.Errorf("stage %s: %w", a.setDir(id), cause(err))
+	}
+	return syncDir(a.state)
 }
 
 func writeSynced(path string, data []byte) error {
@@ -102,6 +109,9 @@ const rejectedName = "rejected"
 // reject keeps a staged set that the check has refused, in place of the one before. It
 // returns where that is.
 func (a *Applier) reject(id string) string {
+	if a.needed(id) {
+		return "" // the daemon had taken it, so it is not worth a look but a copy to go back to
+	}
 	kept := filepath.Join(a.state, rejectedName)
 	if err := os.RemoveAll(kept); err == nil {
 		err = os.Rename(a.setDir(id), kept)
@@ -113,7 +123,12 @@ func (a *Applier) reject(id string) string {
 	return ""
 }
 
-// prune removes the sets that the record does not need.
+// needed tells that the record refers to a set.
+func (a *Applier) needed(id string) bool {
+	return id == a.record.Desired.ID || a.record.Previous != nil && id == a.record.Previous.ID
+}
+
+// prune removes the sets that the record does not need, and what a killed process has left.
 func (a *Applier) prune() error {
 	entries, err := os.ReadDir(a.state)
 	if err != nil {
@@ -122,7 +137,7 @@ func (a *Applier) prune() error {
 	var errs []error
 	for _, e := range entries {
 		id, isSet := strings.CutPrefix(e.Name(), setPrefix)
-		if !isSet || id == a.record.Desired.ID || (a.record.Previous != nil && id == a.record.Previous.ID) {
+		if left := strings.HasPrefix(e.Name(), "."+recordName); !left && (!isSet || a.needed(id)) {
 			continue
 		}
 		errs = append(errs, os.RemoveAll(filepath.Join(a.state, e.Name())))

@@ -33,8 +33,9 @@ type change struct {
 }
 
 // plan finds out what has to change so that the target has these files. Included files
-// come before the main file.
-func (t *Target) plan(files []File) ([]*change, error) {
+// come before the main file. before is the access that files had, as far as it is known, and
+// are to have again.
+func (t *Target) plan(files []File, before map[string]fileAccess) ([]*change, error) {
 	var model fs.FileInfo
 	var changes []*change
 	for i, f := range files {
@@ -47,6 +48,9 @@ func (t *Target) plan(files []File) ([]*change, error) {
 			model = dest.old
 		}
 		c := &change{path: path, dest: dest, access: t.accessOf(dest, model, f.Secret), data: f.Data, bytes: true}
+		if b, ok := before[f.Name]; ok {
+			c.access = access{mode: b.Mode, uid: b.UID, gid: b.GID, wish: true}
+		}
 		if dest.old != nil {
 			if c.old, err = os.ReadFile(dest.real); err != nil {
 				return nil, fmt.Errorf("read %s: %w", path, cause(err))
@@ -141,6 +145,7 @@ func (c *change) commit() error {
 	case c.temp == "":
 		err := c.inPlace(c.data)
 		if err != nil && c.old != nil {
+			c.access = access{mode: c.dest.old.Mode().Perm() & c.access.mode, uid: -1, gid: -1}
 			if back := c.inPlace(c.old); back != nil {
 				return fmt.Errorf("%w; putting the old content back: %w", err, back)
 			}
@@ -154,17 +159,18 @@ func (c *change) commit() error {
 	return nil
 }
 
-// inPlace writes a file that cannot be replaced. Its access is right before the first byte
-// is. The end is cut off last, so that at no time it is empty.
+// inPlace writes a file that cannot be replaced. Who must not read the new content cannot
+// from before the first byte on, and who could not read the old one not before the last. The
+// end is cut off last, so that at no time it is empty.
 func (c *change) inPlace(data []byte) error {
 	f, err := os.OpenFile(c.dest.real, os.O_WRONLY, 0)
 	if err != nil {
 		return cause(err)
 	}
 	defer f.Close()
-	if !c.access.fits(c.dest.old) {
-		if err := c.access.give(f); err != nil {
-			return err
+	if narrow := c.dest.old.Mode().Perm() & c.access.mode; narrow != c.dest.old.Mode().Perm() {
+		if err := f.Chmod(narrow); err != nil {
+			return cause(err)
 		}
 	}
 	if _, err := io.Copy(f, bytes.NewReader(data)); err != nil {
@@ -175,6 +181,9 @@ func (c *change) inPlace(data []byte) error {
 	}
 	if err := f.Sync(); err != nil {
 		return cause(err)
+	}
+	if err := c.access.give(f); err != nil {
+		return err
 	}
 	return cause(f.Close())
 }

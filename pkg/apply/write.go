@@ -20,7 +20,7 @@ func Write(t Target, files []File) (Written, error) {
 	if err := os.MkdirAll(t.Dir, 0o755); err != nil {
 		return done, fmt.Errorf("make the directory %s: %w", t.Dir, cause(err))
 	}
-	changes, err := t.plan(files)
+	changes, err := t.plan(files, nil)
 	if err != nil {
 		return done, err
 	}

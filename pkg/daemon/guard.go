@@ -75,8 +75,8 @@ const heldHint = "if that is meant, send birdconfd the signal USR1 to apply it a
 // the same answer has been given.
 func (t *target) hold(g Guard, j *job, now time.Time) bool {
 	names := sessionNames(j.files)
-	l := g.judge(t.sessions, names)
-	if !l.collapsed {
+	l := g.judge(t.measure(g, now), names)
+	if !l.collapsed || t.believed != nil && !g.judge(*t.believed, names).collapsed {
 		t.held = nil // what it is compared with changes when it is in place
 		return false
 	}
@@ -85,10 +85,43 @@ func (t *target) hold(g Guard, j *job, now time.Time) bool {
 		since = t.held.Since
 	}
 	if now.Sub(since) >= g.Hold {
-		t.held, t.sessions = nil, names
+		t.held, t.believed = nil, &names
 		return false
 	}
 	t.held = &heldSet{job: j, names: names, some: l.some, Held: Held{Since: since, Until: since.Add(g.Hold), Lost: l.lost, Before: l.before,
 		Reason: fmt.Sprintf("the new configuration takes away %d of %d BGP sessions, so it is held back until it has stayed so for %s", l.lost, l.before, g.Hold)}}
 	return true
+}
+
+// inPlace are the sessions of a set that was in place until some time.
+type inPlace struct {
+	names []string
+	until time.Time
+}
+
+// measure is what an answer is compared with: the most sessions that any set had which was
+// in place lately. So losing a part again and again, within the time that a collapse must
+// last to be believed, is a collapse too.
+func (t *target) measure(g Guard, now time.Time) []string {
+	most := t.sessions
+	for _, p := range t.before {
+		if now.Sub(p.until) < g.Hold && len(p.names) > len(most) {
+			most = p.names
+		}
+	}
+	return most
+}
+
+// placed notes which sessions the set has that is in place now.
+func (t *target) placed(g Guard, names []string, now time.Time) {
+	if slices.Equal(names, t.sessions) {
+		return
+	}
+	if t.believed != nil && slices.Equal(*t.believed, names) {
+		t.sessions, t.before, t.believed = names, nil, nil // a collapse that was meant
+		return
+	}
+	t.before = slices.DeleteFunc(t.before, func(p inPlace) bool { return now.Sub(p.until) >= g.Hold })
+	t.before = append(t.before, inPlace{t.sessions, now})
+	t.sessions = names
 }

@@ -142,3 +142,35 @@ func TestCausesAreNotTooMany(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// Losing a part again and again, as when files vanish one by one, is a collapse too.
+func TestCollapseInSteps(t *testing.T) {
+	g := Guard{Threshold: 50, Hold: time.Minute}
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	tg := target{sessions: named(0, 100)}
+	for _, step := range []struct {
+		at   time.Duration
+		left int
+		held bool
+	}{
+		{0, 60, false},
+		{time.Second, 51, false},
+		{2 * time.Second, 40, true},
+		{3 * time.Second, 30, true},
+		{63 * time.Second, 30, false}, // believed
+		{64 * time.Second, 29, false},
+		{65 * time.Second, 10, true},
+		{66 * time.Second, 26, false},
+		{10 * time.Minute, 15, false}, // slowly it is all right
+		{20 * time.Minute, 8, false},
+	} {
+		now := start.Add(step.at)
+		names := named(0, step.left)
+		if held := tg.hold(g, sessionJob(names), now); held != step.held {
+			t.Errorf("at %s: held %v, want %v", step.at, held, step.held)
+		}
+		if !step.held {
+			tg.placed(g, names, now)
+		}
+	}
+}

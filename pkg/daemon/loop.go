@@ -111,7 +111,9 @@ func (l *loop) run(ctx context.Context) error {
 			l.take(r)
 		case s := <-l.seen:
 			l.see(s)
-		case <-l.pings:
+		case <-l.pings: // that it is taken is all
+			stop()
+			continue
 		case <-watchdog.C:
 			l.notifier.Alive()
 		case <-wake:

@@ -34,9 +34,13 @@ func monitor(ctx context.Context, client bird.Client, report func(seen)) {
 			continue
 		}
 		first = false
-		report(seen{up: true, version: conn.Version().String(), at: time.Now()})
+		began := time.Now()
+		report(seen{up: true, version: conn.Version().String(), at: began})
 		_ = conn.Wait(ctx) // that it ended is all there is to know
 		conn.Close()
+		if time.Since(began) < dialEvery {
+			pause(ctx, dialEvery) // whoever hangs up at once is not asked all the time
+		}
 		if ctx.Err() == nil {
 			report(seen{at: time.Now()})
 		}

@@ -111,10 +111,10 @@ func (l *loop) override() {
 			l.release(t, "as asked")
 		case t.failures > 0:
 			l.log.Info("trying again, as asked", "target", t.config.Name)
-			t.worker.lookNow()
+			t.worker.tryNow()
 		default:
 			l.log.Info("nothing is held back and nothing has failed; looking at the files, as asked", "target", t.config.Name)
-			t.worker.lookNow()
+			t.worker.tryNow()
 		}
 	}
 }
@@ -122,6 +122,6 @@ func (l *loop) override() {
 func (l *loop) release(t *target, why string) {
 	l.log.Warn("applying what was held back", "target", t.config.Name, "why", why, "lost", t.held.Lost, "before", t.held.Before)
 	held := t.held
-	t.held, t.sessions = nil, held.names
+	t.held, t.believed = nil, &held.names
 	l.dispatch(t, held.job)
 }

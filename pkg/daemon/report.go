@@ -50,7 +50,10 @@ func (t *target) status() TargetStatus {
 		s.Held, newest = &held, t.held.job
 	}
 	if newest != nil && t.fingerprint != nil {
-		s.Desired = t.fingerprint(newest.files)
+		if newest.id == "" {
+			newest.id = t.fingerprint(newest.files)
+		}
+		s.Desired = newest.id
 	}
 	return s
 }
@@ -183,6 +186,21 @@ func (l *loop) logAttempt(t *target, r *report) {
 		l.log.Warn(what+"; BIRD is not running", args...)
 	default:
 		l.log.Error(what, args...)
+	}
+}
+
+// logMaintained writes what was done for a set that was applied before, while a newer one
+// cannot be.
+func (l *loop) logMaintained(t *target, r *report) {
+	args := []any{"target", t.config.Name}
+	if len(r.result.Changed) > 0 {
+		l.log.Warn("files were not what was applied last, and were put right", append(args, "files", r.result.Changed)...)
+	}
+	switch {
+	case r.err != nil && !isDown(r.err):
+		l.log.Error("what was applied last could not be looked after", append(args, "error", conceal(r, r.err.Error()))...)
+	case r.err == nil && r.result.Reloaded:
+		l.log.Info("BIRD did not run what was applied last, and was made to", append(args, "bird", conceal(r, r.result.Verdict.Words))...)
 	}
 }
 

@@ -32,6 +32,10 @@ type target struct {
 	// sessions are the names of the BGP sessions of the set that is in place, at the start of
 	// the files that were found, or of a collapsed set that was let through.
 	sessions []string
+	// before are those of sets that were in place lately, believed those of a set that was let
+	// through although it has few; nil once that is in place.
+	before   []inPlace
+	believed *[]string
 	held     *heldSet
 	withheld bool
 
@@ -78,6 +82,9 @@ func (l *loop) startTarget(parent context.Context, c render.TargetConfig, stoppe
 	t.sessions = sessionsOnDisk(c)
 	t.worker = newWorker(l.applyTarget(c), l.o.LookEvery, func(r report) { r.of = t; l.reports <- r })
 	for _, old := range stopped {
+		if old.config.Name == c.Name && len(old.sessions) > len(t.sessions) {
+			t.sessions = old.sessions // it may only have moved
+		}
 		if old.config.Name == c.Name || old.config.Directory == c.Directory {
 			t.worker.after = append(t.worker.after, old.worker.done)
 		}
@@ -187,6 +194,10 @@ func (l *loop) take(r report) {
 		l.tellReady()
 		return
 	}
+	if r.maintained {
+		l.logMaintained(t, &r)
+		return
+	}
 	t.outcomes[r.result.Outcome]++
 	if result := r.reloadResult(); result != "" {
 		t.reloads[result]++
@@ -198,7 +209,7 @@ func (l *loop) take(r report) {
 		t.applied = r.result.Applied
 	}
 	if out := r.result.Outcome; r.job != nil && out != apply.Rejected && out != apply.RolledBack {
-		t.sessions = sessionNames(r.job.files)
+		t.placed(l.o.Guard, sessionNames(r.job.files), time.Now())
 	}
 	if r.err == nil {
 		if r.result.Outcome == apply.Applied {
@@ -207,6 +218,7 @@ func (l *loop) take(r report) {
 		t.done = r.job
 		t.clearPending()
 	} else {
+		t.done = nil
 		t.markPending()
 		t.last.Error = conceal(&r, r.err.Error())
 		p := applyProblem(&r, t.last.Error)
@@ -232,7 +244,7 @@ func (l *loop) tellReady() {
 // set, of the one that has come after it, or of the one before it.
 func conceal(r *report, text string) string {
 	views := []*bgp.View{r.of.view}
-	for _, j := range []*job{r.job, r.of.done} {
+	for _, j := range []*job{r.job, r.of.done, r.of.sent} {
 		if j != nil {
 			views = append(views, j.view)
 		}

@@ -16,8 +16,10 @@ type job struct {
 	files    []apply.File
 	rendered []render.File
 	view     *bgp.View
-	// causes say what has changed since the set before.
+	// causes say what has changed since the set before, and id identifies the set once that
+	// was asked for; both are the loop's.
 	causes []string
+	id     string
 }
 
 // mergeJobs keeps the causes of a set that is replaced before anybody has applied it. The
@@ -40,36 +42,39 @@ type report struct {
 	appliedAt time.Time
 	// reconfirmed tells why an attempt was made although no file changed.
 	reconfirmed bool
-	// again tells that it was made only to look whether all is well.
-	again       bool
-	fingerprint func([]apply.File) string
+	// again tells that it was made only to look whether all is well, maintained that it was
+	// not about the newest set but about what was applied before; then there is no job.
+	again, maintained bool
+	fingerprint       func([]apply.File) string
 }
 
 // worker applies sets to one target, always the newest.
 type worker struct {
 	target apply.Target
 	jobs   *mailbox[*job]
-	// up has an element when the daemon has come up, and look when the worker is to look at
-	// files and daemon anew, without waiting for the next attempt.
-	up, look chan struct{}
-	every    time.Duration // see Options.LookEvery
-	report   func(report)
-	done     chan struct{}
+	// These have an element when the daemon has come up, when the worker is to look whether
+	// all is well, and when it is to try again at once what failed.
+	up, look, hurry chan struct{}
+	every           time.Duration // see Options.LookEvery
+	report          func(report)
+	done            chan struct{}
 	// after are closed when the workers have ended that had the files before.
 	after []<-chan struct{}
 }
 
 func newWorker(t apply.Target, every time.Duration, tell func(report)) *worker {
-	return &worker{target: t, every: every, jobs: newMailbox[*job](), up: make(chan struct{}, 1), look: make(chan struct{}, 1),
+	return &worker{target: t, every: every, jobs: newMailbox[*job](), up: make(chan struct{}, 1), look: make(chan struct{}, 1), hurry: make(chan struct{}, 1),
 		report: tell, done: make(chan struct{})}
 }
 
 // cameUp tells the worker that the daemon may run anything.
 func (w *worker) cameUp() { poke(w.up) }
 
-// lookNow makes the worker try again what failed, and otherwise make sure that the files are
-// still what they should be.
+// lookNow makes the worker make sure that the files are still what they should be.
 func (w *worker) lookNow() { poke(w.look) }
+
+// tryNow makes it try again at once what failed, and otherwise look as well.
+func (w *worker) tryNow() { poke(w.hurry) }
 
 // poke puts an element into a channel that holds one, unless there is one already.
 func poke(c chan struct{}) {
@@ -95,7 +100,7 @@ func (w *worker) run(ctx context.Context) {
 	w.report(report{applied: applied, appliedAt: at, fingerprint: applier.Fingerprint})
 
 	var now *job
-	failures := 0
+	var last report // of the attempt before
 	retry := time.NewTimer(time.Hour)
 	retry.Stop()
 	defer retry.Stop()
@@ -108,44 +113,70 @@ func (w *worker) run(ctx context.Context) {
 			return
 		case <-w.jobs.C:
 			if j, ok := w.jobs.take(); ok {
-				now, failures = j, 0
+				now, last = j, report{}
 			}
+		case <-w.hurry:
+			again = last.err == nil
+		case <-retry.C:
 		case <-w.up:
 			applier.Distrust()
 			reconfirm = true
-		case <-retry.C:
 		case <-w.look:
 			again = true
 		case <-look.C:
+			if last.err != nil && !last.leftAlone() {
+				continue // that is tried again anyway
+			}
 			applier.Suspect()
 			again = true
-			if failures > 0 {
-				continue // which has a time of its own
-			}
 		}
 		if now == nil {
+			continue
+		}
+		if (again || reconfirm) && last.leftAlone() {
+			w.maintain(ctx, applier)
 			continue
 		}
 		r := w.attempt(ctx, applier, now)
 		if ctx.Err() != nil && r.err != nil && errors.Is(r.err, context.Cause(ctx)) {
 			return // given up before anything was done; the loop tells what is left undone
 		}
-		if again && failures == 0 && (r.err == nil && r.result.Outcome == apply.Unchanged && len(r.result.Changed) == 0 || isDown(r.err)) {
+		if again && last.err == nil && (r.err == nil && r.result.Outcome == apply.Unchanged && len(r.result.Changed) == 0 || isDown(r.err)) {
 			continue // nothing is new
 		}
 		r.reconfirmed, r.again = reconfirm, again
 		retry.Stop()
-		if r.err == nil {
-			failures = 0
-		} else {
-			failures++
-			if _, collapsed := errors.AsType[*apply.CollapsedError](r.err); !collapsed {
-				wait := backoff(failures)
+		if r.err != nil {
+			r.failures = last.failures + 1
+			if !r.undone() {
+				wait := backoff(r.failures)
 				r.retryAt = time.Now().Add(wait)
 				retry.Reset(wait)
 			}
 		}
-		r.failures = failures
+		last = r
+		w.report(r)
+	}
+}
+
+// leftAlone tells that after an attempt what was applied before is in place.
+func (r *report) leftAlone() bool {
+	return r.err != nil && (r.result.Outcome == apply.Rejected || r.result.Outcome == apply.RolledBack)
+}
+
+// undone tells that a trial has failed and was undone. It is not repeated by itself, since
+// each time costs sessions.
+func (r *report) undone() bool {
+	_, collapsed := errors.AsType[*apply.CollapsedError](r.err)
+	return collapsed && r.result.Outcome == apply.RolledBack
+}
+
+// maintain looks after what was applied before, while something newer cannot be.
+func (w *worker) maintain(ctx context.Context, a *apply.Applier) {
+	r := report{started: time.Now(), maintained: true}
+	r.result, r.err = a.Maintain(ctx)
+	r.took = time.Since(r.started)
+	if r.err != nil && !isDown(r.err) || r.result.Outcome != apply.Unchanged {
 		w.report(r)
 	}
 }
@@ -171,7 +202,7 @@ func (w *worker) open(ctx context.Context) *apply.Applier {
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
-		case <-w.look:
+		case <-w.hurry:
 		case <-ctx.Done():
 		}
 		timer.Stop()

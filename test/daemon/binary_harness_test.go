@@ -236,7 +236,7 @@ func (g *gate) serve(client net.Conn, to string, end <-chan struct{}) {
 		defer server.Close()
 		lines, once := bufio.NewScanner(client), sync.Once{}
 		for lines.Scan() {
-			if strings.HasPrefix(lines.Text(), "configure") {
+			if strings.HasPrefix(lines.Text(), loadCommand) {
 				once.Do(func() { close(held) })
 				select {
 				case g.asked <- struct{}{}:

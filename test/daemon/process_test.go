@@ -54,7 +54,7 @@ func TestP2ReloadUnderWayMayFinish(t *testing.T) {
 	s.applied(mesh(3))
 	release := p.holdsConfigure(t)
 	s.write("cluster.yaml", cluster(4))
-	s.until("the reload is under way", func() bool { return p.count("configure") == 2 })
+	s.until("the reload is under way", func() bool { return p.count(loadCommand) == 2 })
 	before := s.target("bird").Desired
 	s.write("cluster.yaml", cluster(5))
 	s.until("a newer set waits", func() bool { d := s.target("bird").Desired; return d != before && d != "" })
@@ -75,8 +75,8 @@ func TestP2ReloadUnderWayMayFinish(t *testing.T) {
 	}
 	s.untilLogged("stopped before the newest configuration was applied; the next start goes on with it")
 	s.runs(s.bird, meshes(4)...)
-	if text := s.file("bird.cfg"); !strings.Contains(text, mesh(4)) || strings.Contains(text, mesh(5)) || p.count("configure") != 2 {
-		t.Errorf("%d reloads, and this file:\n%s", p.count("configure"), text)
+	if text := s.file("bird.cfg"); !strings.Contains(text, mesh(4)) || strings.Contains(text, mesh(5)) || p.count(loadCommand) != 2 {
+		t.Errorf("%d reloads, and this file:\n%s", p.count(loadCommand), text)
 	}
 	s.start()
 	s.applied(mesh(5))
@@ -93,7 +93,7 @@ func TestP2HangingReloadIsGivenUp(t *testing.T) {
 	s.applied(mesh(3))
 	p.holdsConfigure(t)
 	s.write("cluster.yaml", cluster(4))
-	s.until("the reload is under way", func() bool { return p.count("configure") == 2 })
+	s.until("the reload is under way", func() bool { return p.count(loadCommand) == 2 })
 	s.endsWithin(4 * time.Second)
 	s.untilLogged("stopped before the newest configuration was applied; the next start goes on with it")
 	p.opens()

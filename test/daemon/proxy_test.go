@@ -137,3 +137,6 @@ func (p *proxy) serve(client net.Conn) {
 		}
 	}
 }
+
+// loadCommand begins the command that has BIRD load a file, unlike "configure check".
+const loadCommand = `configure "`

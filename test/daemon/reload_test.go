@@ -42,35 +42,35 @@ func TestF2R7UnconfirmedReloadIsTriedAgain(t *testing.T) {
 		result  string
 	}{
 		{"a silent", func(command string, _ []string) string {
-			if strings.HasPrefix(command, "configure") {
+			if strings.HasPrefix(command, loadCommand) {
 				return silent
 			}
 			return forward
 		}, apply.Placed, "did not answer `configure", "unknown"},
 		{"b 0004, then silent", func(command string, before []string) string {
 			switch {
-			case strings.HasPrefix(command, "configure"):
+			case strings.HasPrefix(command, loadCommand):
 				return "0004 Reconfiguration in progress\n"
-			case len(before) > 0 && strings.HasPrefix(before[len(before)-1], "configure"):
+			case len(before) > 0 && strings.HasPrefix(before[len(before)-1], loadCommand):
 				return silent
 			}
 			return forward
 		}, apply.Placed, "did not answer `show status`", "unknown"},
 		{"b 0004, and never done", func(command string, _ []string) string {
-			if strings.HasPrefix(command, "configure") {
+			if strings.HasPrefix(command, loadCommand) {
 				return "0004 Reconfiguration in progress\n"
 			}
 			return forward
 		}, apply.Placed, "BIRD says that it does not run this configuration", "unknown"},
 		{"c 8002", func(command string, _ []string) string {
 			// Going back works: that file has no session with node 4.
-			if path := strings.Split(command, `"`); strings.HasPrefix(command, "configure") && strings.Contains(read(path[1]), mesh(4)) {
+			if path := strings.Split(command, `"`); strings.HasPrefix(command, loadCommand) && strings.Contains(read(path[1]), mesh(4)) {
 				return "8002 " + path[1] + ":7:3 syntax error\n"
 			}
 			return forward
 		}, apply.RolledBack, "bird.cfg:7:3: syntax error", "refused"},
 		{"d closed", func(command string, _ []string) string {
-			if strings.HasPrefix(command, "configure") {
+			if strings.HasPrefix(command, loadCommand) {
 				return hangsUp
 			}
 			return forward
@@ -165,13 +165,13 @@ func TestNewestOfSeveralSetsIsAppliedAfterASlowReload(t *testing.T) {
 		s.write("cluster.yaml", cluster(n))
 		s.until("rendered", func() bool { d := s.target("bird").Desired; return d != before && d != "" })
 		if n == 4 {
-			s.until("the reload is under way", func() bool { return p.count("configure") == 2 })
+			s.until("the reload is under way", func() bool { return p.count(loadCommand) == 2 })
 		}
 	}
 	release()
 	s.applied(mesh(6))
 	s.runs(s.bird, meshes(6)...)
-	if n := p.count("configure"); n != 3 {
+	if n := p.count(loadCommand); n != 3 {
 		t.Errorf("%d reloads", n)
 	}
 	s.untilLogged("Node/node-5 added; Node/node-6 added") // both causes
@@ -182,7 +182,7 @@ func (p *proxy) holdsConfigure(t *testing.T) (release func()) {
 	t.Helper()
 	gate := make(chan struct{})
 	p.answers(func(command string, _ []string) string {
-		if strings.HasPrefix(command, "configure") {
+		if strings.HasPrefix(command, loadCommand) {
 			select {
 			case <-gate:
 			case <-t.Context().Done():

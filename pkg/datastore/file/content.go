@@ -41,8 +41,9 @@ var errChanging = errors.New("it was changed while it was read")
 func (c *content) read() bool { return c.err == nil && (c.good != nil || c.broken != nil) }
 
 // load reads the file anew if it still is what it looked like, else it returns errChanging.
-func (c *content) load(path string, want stamp, f format) error {
-	data, err := readSteady(path, want, f.most)
+// So it does while somebody has it open for writing, unless what it looks like is believed.
+func (c *content) load(path string, want stamp, f format, believe bool) error {
+	data, err := readSteady(path, want, f.most, believe)
 	if errors.Is(err, errChanging) {
 		return err
 	}
@@ -64,18 +65,18 @@ func (c *content) load(path string, want stamp, f format) error {
 }
 
 // readSteady reads a file that looks as wanted before and after it was read.
-func readSteady(path string, want stamp, most int64) ([]byte, error) {
+func readSteady(path string, want stamp, most int64, believe bool) ([]byte, error) {
 	// Should it be a pipe by now, opening it must not wait for a writer.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if stampOf(f.Stat()) != want || beingWritten(f) {
+	if stampOf(f.Stat()) != want || !believe && beingWritten(f) {
 		return nil, errChanging
 	}
 	data, err := readLimited(f, most)
-	if err == nil && (stampOf(f.Stat()) != want || beingWritten(f)) {
+	if err == nil && (stampOf(f.Stat()) != want || !believe && beingWritten(f)) {
 		err = errChanging
 	}
 	return data, err

@@ -142,7 +142,10 @@ func (r *reader) read(ctx context.Context, s *survey, now time.Time) (some bool,
 			if ctx.Err() != nil {
 				return false, context.Cause(ctx)
 			}
-			if err := c.load(path, seen.stamp, r.format(i)); err != nil {
+			// What looks the same for so long is believed, whoever has it open: where leases
+			// mean nothing, as on some network file systems, all files seem to be written.
+			believe := seen.stamp.size > 0 && now.Sub(seen.still) > endless*r.o.Quiet
+			if err := c.load(path, seen.stamp, r.format(i), believe); err != nil {
 				if now.Sub(seen.unsettled) <= endless*r.o.Quiet {
 					seen.since = now
 					return false, err

@@ -44,18 +44,18 @@ func TestWithoutPermission(t *testing.T) {
 func TestReadSteady(t *testing.T) {
 	path := filepath.Join(tree(t, map[string]string{"a.yaml": version("a", 0)}), "a.yaml")
 	seen := stampOf(os.Stat(path))
-	if data, err := readSteady(path, seen, maxSize); err != nil || string(data) != version("a", 0) {
+	if data, err := readSteady(path, seen, maxSize, false); err != nil || string(data) != version("a", 0) {
 		t.Errorf("%q, %v", data, err)
 	}
 	replace(t, path, version("a", 1))
-	if data, err := readSteady(path, seen, maxSize); !errors.Is(err, errChanging) {
+	if data, err := readSteady(path, seen, maxSize, false); !errors.Is(err, errChanging) {
 		t.Errorf("%q, %v", data, err)
 	}
 	remove(t, path)
 	if err := syscall.Mkfifo(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readSteady(path, seen, maxSize); !errors.Is(err, errChanging) {
+	if _, err := readSteady(path, seen, maxSize, false); !errors.Is(err, errChanging) {
 		t.Error(err)
 	}
 }

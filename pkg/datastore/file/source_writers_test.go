@@ -44,6 +44,19 @@ func opened(t *testing.T, path string) *os.File {
 	return f
 }
 
+// Somebody keeps a file open for writing and never writes.
+func TestFileThatStaysOpenForWriting(t *testing.T) {
+	inBubble(t, map[string]string{"a.yaml": version("a", 1)}, func(t *testing.T, s *timed) {
+		f, err := os.OpenFile(s.path("a.yaml"), os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		s.advance(t, time.Second)
+		s.advance(t, 15*time.Second, poolAt("a", 1))
+	})
+}
+
 // R9: a file that is replaced all the time is read all the same, since what takes its place
 // is complete.
 func TestR9FileThatIsReplacedAllTheTime(t *testing.T) {

@@ -43,7 +43,8 @@ func (s stamp) readable() bool { return s.err == "" && s != stamp{} }
 // sight is a path as it was seen.
 type sight struct {
 	stamp stamp
-	since time.Time // when it was first seen to be so
+	since time.Time // when it was first seen to be so, or was found not to be readable
+	still time.Time // when it was first seen to be so
 	taken stamp     // the one it had when it was read last
 	// unsettled is since when stamp is not the one that was taken.
 	unsettled time.Time
@@ -98,14 +99,14 @@ func (all sights) update(stamps map[string]stamp, now time.Time, first bool) {
 		if s.stamp == stamp {
 			continue
 		}
-		s.stamp, s.since = stamp, now
+		s.stamp, s.since, s.still = stamp, now, now
 		if modified := time.Unix(0, stamp.modified); first && !modified.After(now) {
-			s.since = modified
+			s.since, s.still = modified, modified
 		}
 	}
 	for path, s := range all {
 		if _, exists := stamps[path]; !exists && s.stamp != (stamp{}) {
-			s.stamp, s.since = stamp{}, now
+			s.stamp, s.since, s.still = stamp{}, now, now
 		}
 		switch {
 		case s.changed():
