@@ -93,13 +93,17 @@ capitals, with _ for -. The flag wins; an empty variable counts as not set.`,
 	return exit.code
 }
 
+// noVariable marks a flag that has no variable, since another subcommand has a flag of that
+// name which means something else.
+const noVariable = "no-variable"
+
 // flagsFromEnvironment sets the flags that are not on the command line from their variables.
 func flagsFromEnvironment(flags *pflag.FlagSet, env environment) error {
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
 		name := "BIRDCONFD_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		value := env.getenv(name)
-		if value == "" || f.Changed || f.Name == "help" {
+		if value == "" || f.Changed || f.Name == "help" || f.Annotations[noVariable] != nil {
 			return
 		}
 		if err := flags.Set(f.Name, value); err != nil {

@@ -61,9 +61,10 @@ usage, or no birdconfd answers. A session that is down changes no exit code.`,
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.url, "url", statusURL, "where birdconfd answers")
-	f.StringSliceVar(&o.sockets, "socket", nil, "control socket of a BIRD to ask instead, [NAME=]PATH")
+	f.StringSliceVar(&o.sockets, "socket", nil, "control socket of a BIRD to ask instead, [NAME=]PATH; it has no variable, as BIRDCONFD_SOCKET is that of run")
 	choose(cmd, &o.format, "format", "form of what goes to standard output", "text", formatJSON)
-	_ = cmd.MarkFlagFilename("socket") // fails only for a flag that is not there
+	_ = cmd.MarkFlagFilename("socket")                      // fails only for a flag that is not there
+	_ = f.SetAnnotation("socket", noVariable, []string{""}) // as does this
 	return cmd
 }
 

@@ -298,7 +298,7 @@ protocol bgp Mesh_192_0_2_2 {
 	}
 
 	gone := filepath.Join(d.Dir, "bird6.ctl")
-	r = call{args: []string{"status", "--format", "json"}, env: map[string]string{"BIRDCONFD_SOCKET": d.Socket + "," + gone}}.run(t)
+	r = birdconfd(t, "status", "--format", "json", "--socket", d.Socket+","+gone)
 	r.want(t, exitProblems)
 	var got socketReport
 	if err := json.Unmarshal([]byte(r.stdout), &got); err != nil {
@@ -327,5 +327,14 @@ func TestStatusDoesNotWaitForASilentBird(t *testing.T) {
 	r.want(t, exitProblems)
 	if want := "bird: BIRD at " + path + " did not answer within 5s\n"; r.stdout != want {
 		t.Errorf("%q, want %q", r.stdout, want)
+	}
+}
+
+// BIRDCONFD_SOCKET is for run, and would make status ask somebody else.
+func TestStatusIgnoresTheSocketOfRun(t *testing.T) {
+	r := call{args: []string{"status", "--url", reporting(t, goodReport())}, env: map[string]string{"BIRDCONFD_SOCKET": "bird=/nowhere"}}.run(t)
+	r.want(t, exitFine)
+	if !strings.Contains(r.stdout, "node worker-1: ready") {
+		t.Errorf("it says:\n%s", r.stdout)
 	}
 }

@@ -46,6 +46,9 @@ type prober interface {
 func (a *Applier) Apply(ctx context.Context, files []File) (Result, error) {
 	id := fingerprint(a.record.Key, files)
 	res := Result{Outcome: Rejected, Desired: id, Applied: a.record.Applied}
+	if err := a.keepState(); err != nil {
+		return res, &Error{StageWrite, err}
+	}
 	for _, f := range files {
 		a.sweep(a.target.path(f.Name))
 	}
@@ -155,6 +158,15 @@ func (a *Applier) upToDate(ctx context.Context, id string) (bool, error) {
 // Suspect says that somebody may have had the daemon load something else, so that the next
 // Apply asks it.
 func (a *Applier) Suspect() { a.suspected = true }
+
+// Undone tells that the trial of this very set was the last to fail, and nothing else was
+// applied since.
+func (a *Applier) Undone(files []File) bool {
+	return a.record.Undone && a.record.Refused == fingerprint(a.record.Key, files)
+}
+
+// ErrUndone tells that a set is not tried by itself because its trial has failed.
+var ErrUndone = errors.New("the trial of this configuration failed before, so it is not tried again until something changes or it is asked for")
 
 // Distrust says that the daemon was started anew, so that the next Apply reloads it even if
 // no file changes.
@@ -295,6 +307,8 @@ func (a *Applier) reload(ctx context.Context, files []File, res Result) (Result,
 	if a.record.Previous != nil && a.record.Previous.ID == res.Desired {
 		return res, &Error{StageReload, fmt.Errorf("%w; it is the set that was applied before, so there is none to go back to", err)}
 	}
+	_, undone := errors.AsType[*CollapsedError](err)
+	a.record.Undone = undone || a.record.Undone && a.record.Refused == res.Desired
 	a.record.Refused = res.Desired
 	if back := a.rollBack(ctx, files[0].Name, &res); back != nil {
 		return res, &Error{StageReload, fmt.Errorf("%w; going back to the files before: %w", err, back)}
@@ -341,8 +355,8 @@ func (a *Applier) applied(res Result) (Result, error) {
 	a.unsure, a.suspected, a.distrusted = false, false, false
 	previous := a.record.Desired
 	previous.Access = a.target.accessNow(previous.Names)
-	if a.record.Refused == res.Desired {
-		a.record.Refused = ""
+	if p := a.record.Previous; a.record.Refused == res.Desired || p == nil || p.ID != res.Desired {
+		a.record.Refused, a.record.Undone = "", false // things have moved on
 	}
 	a.record.Phase, a.record.Previous, a.record.Trial = phaseApplied, &previous, nil
 	a.record.Applied, a.record.Instance, a.record.AppliedAt = res.Desired, res.Verdict.Instance, time.Now()

@@ -65,6 +65,8 @@ type record struct {
 	// Refused is the fingerprint of the set that the daemon refused last, or whose trial
 	// failed. It is put in place only for a daemon that can be asked about it once more.
 	Refused string `json:"refused,omitempty"`
+	// Undone tells that its trial failed.
+	Undone bool `json:"undone,omitempty"`
 	// Applied is the fingerprint of the set that the daemon took last, Instance what it
 	// identified itself with then.
 	Applied   string    `json:"applied,omitempty"`

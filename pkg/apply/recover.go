@@ -99,6 +99,34 @@ func (a *Applier) takeState() error {
 	return nil
 }
 
+// keepState makes the state directory anew if somebody has removed it, as far as possible.
+func (a *Applier) keepState() error {
+	mine, err := a.lock.Stat()
+	if err != nil {
+		return fmt.Errorf("look at the lock: %w", cause(err))
+	}
+	if there, err := os.Lstat(a.lock.Name()); err == nil && os.SameFile(mine, there) {
+		return nil
+	}
+	a.log.Warn("the state directory was removed and is made anew", "target", a.target.Name, "directory", a.state)
+	old := a.lock
+	if err := a.takeState(); err != nil {
+		return err
+	}
+	old.Close()
+	if a.record.Phase == phaseNone {
+		return nil
+	}
+	// What is in place can still be copied, if it is what it should be.
+	d := a.record.Desired
+	if files, err := a.target.inPlace(d.Names); err == nil && fingerprint(a.record.Key, files) == d.ID {
+		if err := a.stage(d.ID, files); err != nil {
+			return err
+		}
+	}
+	return a.record.save(a.state)
+}
+
 func writeAt(f *os.File, text string) error {
 	_, err := f.WriteAt([]byte(text), 0)
 	return err

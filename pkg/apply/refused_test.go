@@ -63,6 +63,48 @@ func TestRefusedSetIsNotPlacedWhileTheDaemonIsDown(t *testing.T) {
 	}
 }
 
+// A set whose trial has failed is known as such, also after a restart, until another was
+// applied.
+func TestUndoneSetIsKnown(t *testing.T) {
+	f := &fake{}
+	a := opened(t, Target{Name: "bird", Dir: t.TempDir(), Reloader: f})
+	want(t, a, set("1", "a"), Applied, "")
+	f.answers = []error{&CollapsedError{Lost: []string{"tor"}, Before: 1}}
+	want(t, a, set("2", "b"), RolledBack, "did not come back")
+	a = reopened(t, a)
+	if _, err := a.Maintain(t.Context()); err != nil {
+		t.Error(err)
+	}
+	a.Distrust()
+	if _, err := a.Maintain(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if !a.Undone(set("2", "b")) || a.Undone(set("1", "a")) {
+		t.Error("it is not known which set was undone")
+	}
+	want(t, a, set("3", "c"), Applied, "")
+	if a.Undone(set("2", "b")) {
+		t.Error("things have moved on")
+	}
+}
+
+// Whoever removes the state directory does not let another process in.
+func TestLockComesBack(t *testing.T) {
+	f := &fake{answers: []error{nil, refused}}
+	target := Target{Name: "bird", Dir: t.TempDir(), Reloader: f}
+	a := opened(t, target)
+	want(t, a, set("1", "a"), Applied, "")
+	if err := os.RemoveAll(filepath.Join(target.Dir, ".birdconfd")); err != nil {
+		t.Fatal(err)
+	}
+	want(t, a, set("1", "a"), Unchanged, "")
+	if _, err := Open(target); !errors.Is(err, ErrLocked) {
+		t.Errorf("got %v", err)
+	}
+	want(t, a, set("2", "b"), RolledBack, "no") // with what was copied once more
+	hasFiles(t, target.Dir, map[string]string{"bird.cfg": "1", "bird_ipam.cfg": "a"})
+}
+
 // Going back is going back to mode and owner too: a daemon that is not root may need them.
 func TestGoingBackRestoresModeAndOwner(t *testing.T) {
 	needsRoot(t, "to give files away")

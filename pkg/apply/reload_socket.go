@@ -173,6 +173,7 @@ func (r *SocketReloader) try(ctx context.Context, conn *bird.Conn, main string, 
 	if err != nil {
 		return bird.Reply{}, err
 	}
+	owed := keep // which an earlier trial has cost, so that others must not outvote them
 	keep = slices.Compact(slices.Sorted(slices.Values(slices.Concat(keep, before.up))))
 	begin(keep)
 	deadline := time.Now().Add(r.Confirm)
@@ -187,7 +188,8 @@ func (r *SocketReloader) try(ctx context.Context, conn *bird.Conn, main string, 
 	// From here on the decision is made, whatever else ends.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxDecision)
 	defer cancel()
-	if 2*len(lost) > kept {
+	stillOwed := slices.DeleteFunc(slices.Clone(lost), func(name string) bool { return !slices.Contains(owed, name) })
+	if 2*len(lost) > kept || 2*len(stillOwed) > len(owed) {
 		if _, err := conn.Undo(ctx); err != nil {
 			return reply, fmt.Errorf("undo the new configuration, because %d of %d sessions did not come back: %w", len(lost), kept, err)
 		}

@@ -52,6 +52,9 @@ func (l *loop) renderTarget(t *target, view *bgp.View) []calico.Problem {
 		return problems
 	}
 	before := t.held
+	if before != nil {
+		j.causes = mergeCauses(before.job.causes, j.causes)
+	}
 	if t.hold(l.o.Guard, j, time.Now()) {
 		t.markPending()
 		if before == nil || before.Since != t.held.Since {

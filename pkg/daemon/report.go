@@ -158,7 +158,7 @@ func (l *loop) logAttempt(t *target, r *report) {
 		case r.again && r.result.Outcome == apply.Applied:
 			what = "BIRD had loaded something else; applied"
 		case r.reconfirmed:
-			what = "BIRD was started anew; " + what
+			what = "BIRD has come up; " + what
 		case r.result.Outcome == apply.Applied && !r.result.Reloaded:
 			what = "files are in place; nothing is to be reloaded"
 		case r.result.Outcome == apply.Applied && !r.result.Verdict.Confirmed:
@@ -173,7 +173,7 @@ func (l *loop) logAttempt(t *target, r *report) {
 	if !t.retryAt.IsZero() {
 		args = append(args, "retry_in", t.retryAt.Sub(r.started.Add(r.took)).Round(msec).String())
 	}
-	again := t.quiet == t.last.Error
+	again := t.quiet == t.last.Error && r.failures > 1
 	t.quiet = t.last.Error
 	what := outcomeText[r.result.Outcome]
 	if _, collapsed := errors.AsType[*apply.CollapsedError](r.err); collapsed {

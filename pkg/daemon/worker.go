@@ -115,6 +115,13 @@ func (w *worker) run(ctx context.Context) {
 			if j, ok := w.jobs.take(); ok {
 				now, last = j, report{}
 			}
+			if now != nil && applier.Undone(now.files) {
+				last = report{job: now, started: time.Now(), failures: 1, err: &apply.Error{Stage: apply.StageReload, Err: apply.ErrUndone},
+					result: apply.Result{Outcome: apply.RolledBack, Desired: applier.Fingerprint(now.files)}}
+				last.result.Applied, _ = applier.Last()
+				w.report(last)
+				continue
+			}
 		case <-w.hurry:
 			again = last.err == nil
 		case <-retry.C:
@@ -141,7 +148,7 @@ func (w *worker) run(ctx context.Context) {
 		if ctx.Err() != nil && r.err != nil && errors.Is(r.err, context.Cause(ctx)) {
 			return // given up before anything was done; the loop tells what is left undone
 		}
-		if again && last.err == nil && (r.err == nil && r.result.Outcome == apply.Unchanged && len(r.result.Changed) == 0 || isDown(r.err)) {
+		if again && last.err == nil && len(r.result.Changed) == 0 && (r.err == nil && r.result.Outcome == apply.Unchanged || isDown(r.err)) {
 			continue // nothing is new
 		}
 		r.reconfirmed, r.again = reconfirm, again

@@ -94,7 +94,7 @@ func TestBirdThatStartsByItselfIsRecognised(t *testing.T) {
 	s.until("seen in the status", func() bool { return !s.target("bird").BIRD.Up })
 	s.bird.Restart()
 	s.until("sessions are back", func() bool { return len(s.sessions()) == 2 })
-	s.untilLogged("BIRD was started anew")
+	s.untilLogged("BIRD has come up")
 }
 
 // R6: BIRD is not up yet.
