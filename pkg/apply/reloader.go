@@ -24,3 +24,25 @@ type Verdict struct {
 	// when that cannot be known. Only the Reloader that made it understands it.
 	Instance string `json:"instance,omitempty"`
 }
+
+// identifier is a Reloader that can tell whether the same daemon still runs.
+type identifier interface {
+	// Runs tells whether the daemon and its configuration are those of a Verdict.Instance.
+	// Watched tells that it would be known if the daemon had been started anew since.
+	Runs(ctx context.Context, instance string, watched bool) (bool, error)
+}
+
+// keeper is a Reloader that puts a configuration on trial.
+type keeper interface {
+	// reloadKeeping is Reload for a trial in which also the sessions in keep are to come back.
+	// It calls begin with all that are, before it changes anything, and decides at once when
+	// stop is closed.
+	reloadKeeping(ctx context.Context, main string, keep []string, begin func(keep []string), stop <-chan struct{}) (Verdict, error)
+	// reloadForGood is Reload without a trial.
+	reloadForGood(ctx context.Context, main string) (Verdict, error)
+}
+
+// prober is a Reloader that can tell whether the daemon can be asked at all.
+type prober interface {
+	reach(ctx context.Context) error
+}
