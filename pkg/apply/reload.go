@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-
 )
 
 // reload makes the daemon use what is in place, and goes back when it refuses.
