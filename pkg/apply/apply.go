@@ -19,6 +19,11 @@ import (
 // An error is an *Error, or that of the context, which ends a transaction only before
 // files are replaced.
 func (a *Applier) Apply(ctx context.Context, files []File) (Result, error) {
+	return a.apply(ctx, files, nil)
+}
+
+// apply is Apply for files that are to have the access that they had before, if any.
+func (a *Applier) apply(ctx context.Context, files []File, before map[string]fileAccess) (Result, error) {
 	id := fingerprint(a.record.Key, files)
 	res := Result{Outcome: Rejected, Desired: id, Applied: a.record.Applied}
 	if err := a.keepState(); err != nil {
@@ -27,7 +32,7 @@ func (a *Applier) Apply(ctx context.Context, files []File) (Result, error) {
 	for _, f := range files {
 		a.sweep(a.target.path(f.Name))
 	}
-	changes, err := a.target.plan(files, nil)
+	changes, err := a.target.plan(files, before)
 	if err != nil {
 		return res, &Error{StageWrite, err}
 	}
@@ -66,11 +71,18 @@ func (a *Applier) Maintain(ctx context.Context) (Result, error) {
 	if a.record.Phase == phaseNone || len(a.record.Desired.Names) == 0 {
 		return Result{Outcome: Unchanged}, nil
 	}
-	files, err := a.staged(a.record.Desired)
+	if err := a.keepState(); err != nil {
+		return Result{Outcome: Rejected}, &Error{StageWrite, err}
+	}
+	set := a.record.Desired
+	if a.record.Phase == phaseRestoring {
+		set = *a.record.Previous
+	}
+	files, err := a.staged(set)
 	if err != nil {
 		return Result{Outcome: Rejected}, &Error{StageWrite, err}
 	}
-	return a.Apply(ctx, files)
+	return a.apply(ctx, files, set.Access)
 }
 
 // dare refuses to put a set in place that the daemon has refused before, unless the daemon
@@ -126,7 +138,9 @@ func (a *Applier) upToDate(ctx context.Context, id string) (bool, error) {
 	if err != nil {
 		return false, &Error{StageReload, err}
 	}
-	a.unsure, a.suspected = false, false
+	if same { // otherwise that remains open until it is
+		a.unsure, a.suspected = false, false
+	}
 	return same, nil
 }
 

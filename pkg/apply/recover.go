@@ -159,6 +159,9 @@ func (a *Applier) recover() error {
 	if len(changed) > 0 {
 		a.log.Warn("finished a change of the files that was interrupted", "target", a.target.Name, "files", changed)
 	}
+	if err == nil && a.record.Phase == phaseRestoring {
+		err = a.restored()
+	}
 	return err
 }
 

@@ -38,6 +38,11 @@ func (a *Applier) reload(ctx context.Context, files []File, res Result) (Result,
 		return res, &Error{StageReload, fmt.Errorf("%w; it is the set that was applied before, so there is none to go back to", err)}
 	}
 	_, undone := errors.AsType[*CollapsedError](err)
+	select {
+	case <-stop: // it was cut short, which is no verdict
+		undone = false
+	default:
+	}
 	a.record.Undone = undone || a.record.Undone && a.record.Refused == res.Desired
 	a.record.Refused = res.Desired
 	if back := a.rollBack(ctx, files[0].Name, &res); back != nil {
@@ -63,7 +68,10 @@ func (a *Applier) ask(ctx context.Context, main string, stop <-chan struct{}) (V
 	}
 	return k.reloadKeeping(ctx, main, a.record.Trial, func(keep []string) {
 		a.log.Info("a configuration is put on trial", "target", a.target.Name, "sessions", len(keep))
-		a.record.Trial, a.record.TrialAt = keep, time.Now()
+		if len(a.record.Trial) == 0 {
+			a.record.TrialAt = time.Now() // what is owed already is not owed for longer
+		}
+		a.record.Trial = keep
 		if err := a.record.save(a.state); err != nil {
 			a.log.Warn("a trial could not be recorded", "target", a.target.Name, "error", err)
 		}

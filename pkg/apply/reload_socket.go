@@ -176,7 +176,8 @@ func (r *SocketReloader) try(ctx context.Context, conn *bird.Conn, main string, 
 	owed := keep // which an earlier trial has cost, so that others must not outvote them
 	keep = slices.Compact(slices.Sorted(slices.Values(slices.Concat(keep, before.up))))
 	begin(keep)
-	deadline := time.Now().Add(r.Confirm)
+	began := time.Now()
+	deadline := began.Add(r.Confirm)
 	reply, err := conn.Configure(ctx, bird.ConfigureOptions{File: main, Undo: r.Confirm})
 	if err != nil {
 		return reply, err
@@ -193,7 +194,7 @@ func (r *SocketReloader) try(ctx context.Context, conn *bird.Conn, main string, 
 		if _, err := conn.Undo(ctx); err != nil {
 			return reply, fmt.Errorf("undo the new configuration, because %d of %d sessions did not come back: %w", len(lost), kept, err)
 		}
-		return reply, &CollapsedError{Lost: lost, Before: kept, Within: r.trial()}
+		return reply, &CollapsedError{Lost: lost, Before: kept, Within: time.Since(began).Round(100 * time.Millisecond)}
 	}
 	confirmed, err := conn.Confirm(ctx)
 	if err != nil {

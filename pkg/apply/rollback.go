@@ -59,21 +59,28 @@ func (a *Applier) restore() error {
 	a.record.Phase = phaseRestoring
 	a.step("record restoring")
 	unsaved := a.record.save(a.state) // goes on all the same: the files matter more
-	previous := *a.record.Previous
-	if _, err := a.finish(previous); err != nil {
+	if _, err := a.finish(*a.record.Previous); err != nil {
 		return errors.Join(err, unsaved)
 	}
-	a.record.Phase, a.record.Desired = phasePlacing, previous
-	if len(previous.Names) == 0 {
-		a.record.Phase = phaseNone
-	}
 	a.step("record restored")
-	if err := a.record.save(a.state); err != nil {
+	if err := a.restored(); err != nil {
 		a.log.Warn("files were put back, but that could not be recorded", "target", a.target.Name, "error", err)
 		return nil
 	}
 	a.drop()
 	return nil
+}
+
+// restored records that the previous set is in place. If the daemon never had that from us,
+// as it has no main file, it is nobody's to load.
+func (a *Applier) restored() error {
+	previous, desired := *a.record.Previous, a.record.Desired.Names
+	a.record.Phase = phasePlacing
+	if len(desired) == 0 || !slices.Contains(previous.Names, desired[0]) {
+		a.record.Phase = phaseNone
+	}
+	a.record.Desired = previous
+	return a.record.save(a.state)
 }
 
 // removals adds to changes the removal of files that the desired set has and this one has

@@ -76,8 +76,12 @@ const heldHint = "if that is meant, send birdconfd the signal USR1 to apply it a
 func (t *target) hold(g Guard, j *job, now time.Time) bool {
 	names := sessionNames(j.files)
 	l := g.judge(t.measure(g, now), names)
-	if !l.collapsed || t.believed != nil && !g.judge(*t.believed, names).collapsed {
-		t.held = nil // what it is compared with changes when it is in place
+	if !l.collapsed {
+		t.held, t.believed = nil, nil // what it is compared with changes when it is in place
+		return false
+	}
+	if t.believed != nil && !g.judge(*t.believed, names).collapsed {
+		t.held, t.believed = nil, &names
 		return false
 	}
 	since := now

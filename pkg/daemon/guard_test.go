@@ -174,3 +174,22 @@ func TestCollapseInSteps(t *testing.T) {
 		}
 	}
 }
+
+// A collapse that was let through and then never came about leaves the guard as it was.
+func TestGuardAfterACollapseThatNeverCameAbout(t *testing.T) {
+	g := Guard{Threshold: 50, Hold: time.Minute}
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	tg := target{sessions: named(0, 10)}
+	tg.hold(g, sessionJob(nil), now)
+	now = now.Add(time.Minute)
+	for range 2 {
+		if tg.hold(g, sessionJob(nil), now) {
+			t.Error("it is not let through")
+		}
+	}
+	tg.hold(g, sessionJob(named(0, 10)), now) // it was refused, or a mistake after all
+	tg.placed(g, named(0, 10), now)
+	if !tg.hold(g, sessionJob(nil), now.Add(24*time.Hour)) {
+		t.Error("the guard is off")
+	}
+}

@@ -182,7 +182,7 @@ func (l *loop) logAttempt(t *target, r *report) {
 	switch {
 	case again:
 		l.log.Debug(what, args...)
-	case isDown(r.err):
+	case isDown(r.err) && r.result.Outcome == apply.Placed:
 		l.log.Warn(what+"; BIRD is not running", args...)
 	default:
 		l.log.Error(what, args...)
@@ -193,6 +193,9 @@ func (l *loop) logAttempt(t *target, r *report) {
 // cannot be.
 func (l *loop) logMaintained(t *target, r *report) {
 	args := []any{"target", t.config.Name}
+	for _, note := range r.result.Notes {
+		l.log.Warn(note, args...)
+	}
 	if len(r.result.Changed) > 0 {
 		l.log.Warn("files were not what was applied last, and were put right", append(args, "files", r.result.Changed)...)
 	}
@@ -228,7 +231,7 @@ func applyProblem(r *report, text string) calico.Problem {
 		if strings.Contains(text, "Permission denied") {
 			p.Hint = "BIRD may read its files as another user: conf.d sets their owner and mode"
 		}
-		if isDown(r.err) {
+		if isDown(r.err) && r.result.Outcome == apply.Placed {
 			p.Severity = calico.Warning
 			p.Message = fmt.Sprintf("%s: the files are in place, but BIRD is not running: %s", r.of.config.Name, err)
 		}

@@ -114,6 +114,7 @@ func (w *worker) run(ctx context.Context) {
 		case <-w.jobs.C:
 			if j, ok := w.jobs.take(); ok {
 				now, last = j, report{}
+				retry.Stop()
 			}
 			if now != nil && applier.Undone(now.files) {
 				last = report{job: now, started: time.Now(), failures: 1, err: &apply.Error{Stage: apply.StageReload, Err: apply.ErrUndone},
