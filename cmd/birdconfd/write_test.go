@@ -104,9 +104,7 @@ func TestModeOfExistingFiles(t *testing.T) {
 }
 
 func TestOwnerOfExistingFiles(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("only root can give files away")
-	}
+	shared.NeedRoot(t, "to give files away")
 	out := t.TempDir()
 	path := writeFile(t, filepath.Join(out, "bird.cfg"), "old")
 	if err := os.Chown(path, 1234, 2345); err != nil {
@@ -132,9 +130,7 @@ func TestOwnerThatCannotBeKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if os.Getuid() != 0 {
-		t.Skip("only root has files of somebody else's")
-	}
+	shared.NeedRoot(t, "to have files of somebody else's")
 	writeFile(t, filepath.Join(out, "bird.cfg"), "old")
 	shared.AsNobody(t, func() {
 		renderTo(t, out).want(t, 1, "birdconfd: write "+out+"/bird.cfg: give it to user 0 and group 0: operation not permitted\n")

@@ -67,7 +67,7 @@ func TestF1BadPlaces(t *testing.T) {
 }
 
 func TestModesAndOwners(t *testing.T) {
-	needsRoot(t, "to give files away")
+	shared.NeedRoot(t, "to give files away")
 	old := syscall.Umask(0o077) // must make no difference
 	defer syscall.Umask(old)
 	for _, tt := range []struct {
@@ -167,7 +167,7 @@ func TestF6PasswordsAreNeverReadableByOthers(t *testing.T) {
 
 // F9: the file is writable, its directory is not.
 func TestF9DirectoryIsNotWritable(t *testing.T) {
-	needsRoot(t, "to become somebody else")
+	shared.NeedRoot(t, "to become somebody else")
 	dir := filepath.Join(t.TempDir(), "etc")
 	if err := errors.Join(os.Mkdir(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(filepath.Dir(filepath.Dir(dir)), 0o755)); err != nil {
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func TestF9DirectoryIsNotWritable(t *testing.T) {
 
 // F10: a full disk leaves everything as it was.
 func TestF10FullDisk(t *testing.T) {
-	needsRoot(t, "to mount a file system")
+	shared.NeedRoot(t, "to mount a file system")
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
 		t.Fatal(err)
@@ -213,7 +213,7 @@ func TestF10FullDisk(t *testing.T) {
 
 // A file that is a mount point cannot be replaced.
 func TestMountedFileIsWrittenInPlace(t *testing.T) {
-	needsRoot(t, "to mount a file")
+	shared.NeedRoot(t, "to mount a file")
 	dir, f := t.TempDir(), &fake{answers: []error{nil, refused}}
 	host := filepath.Join(t.TempDir(), "host.cfg")
 	writeFile(t, host, "a longer text than what comes", 0o644)

@@ -144,15 +144,3 @@ func modeOf(t *testing.T, path string) fs.FileMode {
 	}
 	return info.Mode()
 }
-
-// needsRoot skips a test that can only be made by root; in CI it must not be skipped.
-func needsRoot(t *testing.T, why string) {
-	t.Helper()
-	if os.Getuid() == 0 {
-		return
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatal("in CI: " + why + " needs root")
-	}
-	t.Skip(why + " needs root")
-}

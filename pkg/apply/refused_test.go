@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/birdconfd/birdconfd/pkg/bird"
+	"github.com/birdconfd/birdconfd/test/shared"
 )
 
 // absent is a daemon that refuses, and can be down.
@@ -107,7 +108,7 @@ func TestLockComesBack(t *testing.T) {
 
 // Going back is going back to mode and owner too: a daemon that is not root may need them.
 func TestGoingBackRestoresModeAndOwner(t *testing.T) {
-	needsRoot(t, "to give files away")
+	shared.NeedRoot(t, "to give files away")
 	dir := t.TempDir()
 	main := filepath.Join(dir, "bird.cfg")
 	writeFile(t, main, "1", 0o644)
@@ -155,7 +156,7 @@ func TestGoingBackNeverWidensOldFiles(t *testing.T) {
 
 // A mounted file gets wider only when the password is out of it.
 func TestMountedFileIsWidenedLast(t *testing.T) {
-	needsRoot(t, "to mount a file")
+	shared.NeedRoot(t, "to mount a file")
 	dir := t.TempDir()
 	host, path := filepath.Join(t.TempDir(), "host.cfg"), filepath.Join(dir, "bird.cfg")
 	writeFile(t, host, "password", 0o600)

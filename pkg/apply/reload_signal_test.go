@@ -16,6 +16,7 @@ import (
 
 	"github.com/birdconfd/birdconfd/pkg/bird"
 	"github.com/birdconfd/birdconfd/pkg/bird/birdtest"
+	"github.com/birdconfd/birdconfd/test/shared"
 )
 
 // uniqueName is one that no other process on this machine has.
@@ -175,7 +176,7 @@ func TestProcessIsFoundByItsNameAlone(t *testing.T) {
 		failsToSignal(t, &SignalReloader{Process: name}, "there is no process "+name, true)
 	})
 	t.Run("one has it in another PID namespace", func(t *testing.T) {
-		needsRoot(t, "a PID namespace")
+		shared.NeedRoot(t, "a PID namespace")
 		d := startDaemon(t, name, 0, syscall.CLONE_NEWPID)
 		failsToSignal(t, &SignalReloader{Process: name}, "there is no process "+name+" in our PID namespace, and 1 in others", true)
 		file := pidFileWith(t, fmt.Sprintln(d.pid()))

@@ -29,7 +29,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 1<<16 {
-			t.Skip("larger inputs only take longer")
+			return // larger inputs only take longer
 		}
 		start := time.Now()
 		objects, problems := Decode("in.yaml", data)

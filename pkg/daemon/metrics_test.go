@@ -174,7 +174,7 @@ func TestScrapingDoesNotHammerBird(t *testing.T) {
 		var questions atomic.Int32
 		ask := remember(metricsAge, within(metricsLimit, share(t.Context(), statusLimit, func(context.Context, string) Answer {
 			questions.Add(1)
-			time.Sleep(time.Second) // of the bubble's clock
+			<-time.After(time.Second) // on the clock of the bubble
 			return Answer{}
 		})))
 		c := newCollector(always(fullStatus()), ask)

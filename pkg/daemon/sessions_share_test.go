@@ -71,7 +71,7 @@ func TestAnswersAreKeptForSomeTime(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(d) // of the bubble's clock
+			<-time.After(d) // on the clock of the bubble
 			if a := ask(t.Context(), "s"); a.Error != step.want {
 				t.Errorf("after another %s: answer %s, want %s", step.wait, a.Error, step.want)
 			}

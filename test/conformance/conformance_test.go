@@ -42,10 +42,7 @@ func TestScenarios(t *testing.T) {
 	dir := shared.Dir(t, "conformance")
 	comparer := filepath.Join(dir, "birdcmp.py")
 	if _, err := exec.LookPath("python3"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("CI must have python3")
-		}
-		t.Skip("comparing needs python3")
+		shared.Skip(t, "comparing needs python3")
 	}
 	birds := map[string]string{"bird": birdtest.Bird(t), "bird6": birdtest.Bird6(t)}
 	documented, err := os.ReadFile(filepath.Join(shared.Root(t), "docs", "differences.md"))

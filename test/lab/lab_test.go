@@ -17,6 +17,7 @@ import (
 	"github.com/birdconfd/birdconfd/pkg/bird"
 	"github.com/birdconfd/birdconfd/pkg/bird/birdtest"
 	"github.com/birdconfd/birdconfd/test/fromtext"
+	"github.com/birdconfd/birdconfd/test/shared"
 )
 
 //go:embed cluster.yaml
@@ -152,25 +153,15 @@ type lab struct {
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
-	if os.Getuid() != 0 {
-		skip(t, "network namespaces need root")
-	}
+	shared.NeedRoot(t, "network namespaces")
 	if _, err := exec.LookPath("ip"); err != nil {
-		skip(t, "network namespaces need iproute2")
+		shared.Skip(t, "network namespaces need iproute2")
 	}
 	l := &lab{t: t, prefix: fmt.Sprintf("bcd%d", os.Getpid()), root: t.TempDir(), logs: map[string]*os.File{}}
 	l.netns("switch")
 	l.ip("switch", "link", "add", "br0", "type", "bridge")
 	l.ip("switch", "link", "set", "br0", "up")
 	return l
-}
-
-func skip(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal("in CI: " + why)
-	}
-	t.Skip(why)
 }
 
 func (l *lab) name(host string) string { return l.prefix + host }

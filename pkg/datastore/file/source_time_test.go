@@ -44,12 +44,19 @@ func inBubble(t *testing.T, files map[string]string, test func(t *testing.T, s *
 
 func (s *timed) path(name string) string { return filepath.Join(s.dir, name) }
 
-// advance lets time pass, and then wants to have been delivered just this.
+// advance wants just this to be delivered before a deadline, on the clock of the bubble.
 func (s *timed) advance(t *testing.T, d time.Duration, want ...string) {
 	t.Helper()
-	time.Sleep(d)
-	synctest.Wait()
 	var got []string
+	for deadline := time.After(d); deadline != nil; {
+		select {
+		case text := <-s.delivered:
+			got = append(got, text)
+		case <-deadline:
+			deadline = nil
+		}
+	}
+	synctest.Wait() // what is due at that very moment counts
 	for len(s.delivered) > 0 {
 		got = append(got, <-s.delivered)
 	}
@@ -81,16 +88,15 @@ func TestF4ChunkedWrite(t *testing.T) {
 			case 5: // another file does not get in between at first
 				write(t, s.path("a.yaml"), version("a", 1)+"\n")
 				s.advance(t, 90*time.Millisecond)
-			case 30:
+			case 11:
 				s.advance(t, 90*time.Millisecond, poolAt("a", 1)+" "+poolAt("b", 0))
-			case 120:
+			case 111:
 				s.advance(t, 90*time.Millisecond, poolAt("a", 1)+" "+poolAt("b", 0)+" | unreadable")
 				if got := s.Status(); got.Connected || !strings.Contains(got.LastError, "cannot be read: it is being changed all the time; the content read at ") {
 					t.Errorf("status %+v", got)
 				}
 			default:
-				time.Sleep(90 * time.Millisecond)
-				synctest.Wait()
+				s.advance(t, 90*time.Millisecond)
 			}
 		}
 		replace(t, s.path("b.yaml"), version("b", 7))

@@ -4,6 +4,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/birdconfd/birdconfd/test/shared"
 )
 
 // F4: whoever writes a file slowly has it open, and what it holds meanwhile may be valid and
@@ -17,7 +19,7 @@ func TestF4FileThatIsOpenForWriting(t *testing.T) {
 		}
 		defer f.Close()
 		if !beingWritten(opened(t, s.path("a.yaml"))) {
-			t.Skip("this file system has no leases")
+			shared.Skip(t, "this file system has no leases")
 		}
 		s.advance(t, 3*time.Second) // longer than an empty file must stay so
 		if _, err := f.WriteString(version("b", 1)); err != nil {
@@ -62,9 +64,11 @@ func TestFileThatStaysOpenForWriting(t *testing.T) {
 func TestR9FileThatIsReplacedAllTheTime(t *testing.T) {
 	inBubble(t, map[string]string{"a.yaml": version("a", 1)}, func(t *testing.T, s *timed) {
 		s.advance(t, time.Second, poolAt("a", 1))
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
 		for n := 2; n < 100; n++ {
 			replace(t, s.path("a.yaml"), version("a", n))
-			time.Sleep(50 * time.Millisecond)
+			<-tick.C
 		}
 		if n := len(s.delivered); n < 2 || n > 10 {
 			t.Errorf("%d snapshots in 5 s", n)

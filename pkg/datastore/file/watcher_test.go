@@ -117,7 +117,7 @@ func TestWatcherTime(t *testing.T) {
 		go func() { ended <- w.Run(ctx, func() { calls.Add(1) }) }()
 		want := func(after time.Duration, n int32) {
 			t.Helper()
-			time.Sleep(after)
+			<-time.After(after) // on the clock of the bubble
 			synctest.Wait()
 			if got := calls.Load(); got != n {
 				t.Fatalf("%d calls, want %d", got, n)

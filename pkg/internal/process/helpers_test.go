@@ -77,15 +77,3 @@ func watch(t *testing.T, fifo string) (rest func() string) {
 		return string(data)
 	}
 }
-
-// needsRoot skips a test that can only be made by root; in CI it must not be skipped.
-func needsRoot(t *testing.T) {
-	t.Helper()
-	switch {
-	case os.Getuid() == 0:
-	case os.Getenv("CI") == "true":
-		t.Fatal("in CI: a PID namespace needs root")
-	default:
-		t.Skip("a PID namespace needs root")
-	}
-}

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/birdconfd/birdconfd/test/shared"
 )
 
 // partOf starts the test's program as PID 1 of new namespaces.
@@ -30,7 +32,7 @@ func partOf(t *testing.T, part string) *exec.Cmd {
 }
 
 func TestP10OrphansAreReapedAndExitCodesAreKept(t *testing.T) {
-	needsRoot(t)
+	shared.NeedRoot(t, "a PID namespace")
 	out, err := partOf(t, "init").CombinedOutput()
 	if err != nil || string(out) != "good\n" {
 		t.Errorf("%v:\n%s", err, out)

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/birdconfd/birdconfd/test/shared"
 )
 
 func TestRun(t *testing.T) {
@@ -179,7 +181,7 @@ func TestOutputIsBounded(t *testing.T) {
 
 // R1: even what cannot be ended, such as a program of another user, does not hold up Run.
 func TestR1ProgramThatCannotBeEnded(t *testing.T) {
-	needsRoot(t)
+	shared.NeedRoot(t, "to start what cannot be ended")
 	cmd := partOf(t, "powerless")
 	out, err := cmd.CombinedOutput()
 	if want := "script did not end within 200ms; it is still running: kill: operation not permitted\n"; err != nil || string(out) != want {
