@@ -9,9 +9,9 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"github.com/birdconfd/birdconfd/pkg/apply"
+	"github.com/birdconfd/birdconfd/pkg/calico"
 	"github.com/birdconfd/birdconfd/pkg/daemon"
 )
 
@@ -153,7 +153,7 @@ func printSessions(b *bytes.Buffer, sessions []daemon.Session) {
 // writeRow writes cells; all but the last show that they are empty.
 func writeRow(w io.Writer, cells ...string) {
 	for i, c := range cells {
-		if cells[i] = printable(c); c == "" && i < len(cells)-1 {
+		if cells[i] = calico.Printable(c); c == "" && i < len(cells)-1 {
 			cells[i] = "-"
 		}
 	}
@@ -180,18 +180,8 @@ func whatIsWrong(s *daemon.Session) string {
 // writeLine writes a line of text that may come from anywhere.
 func writeLine(b *bytes.Buffer, indent int, format string, args ...any) {
 	for l := range strings.SplitSeq(fmt.Sprintf(format, args...), "\n") {
-		b.WriteString(strings.Repeat("  ", indent) + printable(l) + "\n")
+		b.WriteString(strings.Repeat("  ", indent) + calico.Printable(l) + "\n")
 	}
-}
-
-// printable takes out what could break a column or steer a terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return '?'
-		}
-		return r
-	}, s)
 }
 
 func said(before, text string) string {

@@ -81,26 +81,26 @@ type Problem struct {
 func (p Problem) String() string {
 	var b strings.Builder
 	if !p.Position.IsZero() {
-		b.WriteString(printable(p.Position.String()))
+		b.WriteString(Printable(p.Position.String()))
 		b.WriteString(": ")
 	}
 	b.WriteString(p.Severity.String())
 	b.WriteString(": ")
 	if where := strings.TrimSpace(p.Resource + " " + p.Field); where != "" {
-		b.WriteString(printable(where))
+		b.WriteString(Printable(where))
 		b.WriteString(": ")
 	}
-	fmt.Fprintf(&b, "%s [%s]", printable(p.Message), p.Rule)
+	fmt.Fprintf(&b, "%s [%s]", Printable(p.Message), p.Rule)
 	if p.Hint != "" {
 		b.WriteString("\n    hint: ")
-		b.WriteString(printable(p.Hint))
+		b.WriteString(Printable(p.Hint))
 	}
 	return b.String()
 }
 
-// printable takes control characters out of a text that may come from anywhere, so that it
+// Printable takes control characters out of a text that may come from anywhere, so that it
 // can neither break a line nor steer a terminal.
-func printable(s string) string {
+func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return '?'

@@ -5,9 +5,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-	"unicode"
 
 	"github.com/coreos/go-systemd/v22/daemon"
+
+	"github.com/birdconfd/birdconfd/pkg/calico"
 )
 
 // Notifier tells a service manager how the daemon is doing, in the manner of sd_notify(3).
@@ -99,13 +100,5 @@ func (n *Notifier) send(state string) {
 // oneLine makes a text that may come from anywhere fit for a line: neither can it begin
 // another nor steer a terminal.
 func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return ' '
-		case unicode.IsControl(r):
-			return '?'
-		}
-		return r
-	}, strings.TrimSpace(s))
+	return calico.Printable(strings.NewReplacer("\n", " ", "\t", " ").Replace(strings.TrimSpace(s)))
 }
