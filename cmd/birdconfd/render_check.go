@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os/exec"
 	"path/filepath"
-	"strings"
 
 	"github.com/birdconfd/birdconfd/pkg/apply"
 	"github.com/birdconfd/birdconfd/pkg/bird"
@@ -74,7 +73,7 @@ func (o *renderOptions) findBird(ctx context.Context, set *render.Set, t render.
 		complain(err.Error())
 		return "", version, false
 	}
-	if set.Bird != "" && !strings.HasPrefix(version.String()+".", set.Bird+".") {
+	if !version.Is(set.Bird) {
 		complain(fmt.Sprintf("%s is BIRD %s, but the files are written for BIRD %s", path, version, set.Bird))
 		return "", version, false
 	}

@@ -50,7 +50,7 @@ func (f *fake) Runs(_ context.Context, instance string, _ bool) (bool, error) {
 	return f.instance == instance, nil
 }
 
-var refused = &bird.RefusedError{Code: codeConfigError, Words: "bird.cfg:1:1 no"}
+var refused = &bird.RefusedError{Code: 8002, Words: "bird.cfg:1:1 no"}
 
 // opened opens a target and lets go of it at the end of the test.
 func opened(t *testing.T, target Target) *Applier {

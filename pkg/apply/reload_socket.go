@@ -127,7 +127,7 @@ func (r *SocketReloader) reload(ctx context.Context, main string, configure func
 	if err != nil {
 		return Verdict{}, fmt.Errorf("after it was configured: %w", err)
 	}
-	return Verdict{Confirmed: true, Words: words(reply), Instance: id, Note: r.otherFile(ctx, conn, main)}, nil
+	return Verdict{Confirmed: true, Words: reply.Outcome(), Instance: id, Note: r.otherFile(ctx, conn, main)}, nil
 }
 
 // otherFile tells, once for each start of the daemon, that it was started with another file
@@ -152,16 +152,6 @@ func (r *SocketReloader) otherFile(ctx context.Context, conn *bird.Conn, main st
 		return ""
 	}
 	return fmt.Sprintf("BIRD was started with the configuration %s, which it will load when it is started anew, until it is told to load %s: start it with -c %[2]s", own, main)
-}
-
-// words are BIRD's, with what it did not say by itself: there is no message when a
-// reconfiguration ends.
-func words(reply bird.Reply) string {
-	text := reply.Words()
-	if strings.HasSuffix(text, "in progress") {
-		text += ", and finished since"
-	}
-	return text
 }
 
 // maxDecision bounds what is left to do when a trial is over.
@@ -200,7 +190,7 @@ func (r *SocketReloader) try(ctx context.Context, conn *bird.Conn, main string, 
 	if err != nil {
 		return reply, fmt.Errorf("confirm the new configuration: %w", err)
 	}
-	reply.Lines = append(reply.Lines, confirmed.Lines...)
+	reply.Code, reply.Lines = confirmed.Code, append(reply.Lines, confirmed.Lines...)
 	return reply, nil
 }
 
@@ -262,10 +252,10 @@ func established(ctx context.Context, conn *bird.Conn) (sessions, error) {
 	}
 	out := sessions{all: map[string]bool{}}
 	for _, p := range protocols {
-		if p.Proto != "BGP" {
+		if !p.IsBGP() {
 			continue
 		}
-		up := strings.HasPrefix(p.Info, "Established")
+		up := p.Established()
 		out.all[p.Name] = up
 		if up {
 			out.up = append(out.up, p.Name)

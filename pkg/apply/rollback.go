@@ -11,14 +11,11 @@ import (
 	"github.com/birdconfd/birdconfd/pkg/bird"
 )
 
-// codeConfigError is BIRD's answer to a configuration that it cannot read.
-const codeConfigError = 8002
-
 // isRefusal tells whether a daemon has judged the files themselves to be bad. Everything
 // else may be different the next time, with the same files.
 func isRefusal(err error) bool {
 	if r, ok := errors.AsType[*bird.RefusedError](err); ok {
-		return r.Code == codeConfigError
+		return r.BadConfig()
 	}
 	_, collapsed := errors.AsType[*CollapsedError](err)
 	return collapsed

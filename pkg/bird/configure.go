@@ -75,6 +75,19 @@ func (e *RefusedError) Unwrap() error {
 	return e.Config
 }
 
+// BadConfig tells that BIRD has read the configuration and found an error in it. Everything
+// else that it refuses may be different the next time, with the same files.
+func (e *RefusedError) BadConfig() bool { return e.Code == codeConfigRefused }
+
+// Outcome are the words of a reply of Configure, with what BIRD does not say by itself: it
+// has no message when a reconfiguration ends.
+func (r Reply) Outcome() string {
+	if r.Code == codeInProgress || r.Code == codeQueued {
+		return r.Words() + ", and finished since"
+	}
+	return r.Words()
+}
+
 // refused makes an error of a reply.
 func (c *Conn) refused(command string, reply Reply) error {
 	e := &RefusedError{Code: reply.Code, Words: strings.TrimSpace(reply.last().Text)}

@@ -182,8 +182,12 @@ func ParseProtocol(row string) (Protocol, bool) {
 	return p, true
 }
 
+// IsBGP tells whether it is a BGP session.
+func (p Protocol) IsBGP() bool { return p.Proto == "BGP" }
+
+// Established tells whether it is a BGP session that is up (RFC 4271 section 8.2.2).
+func (p Protocol) Established() bool { return p.IsBGP() && strings.HasPrefix(p.Info, "Established") }
+
 // Exchanges reports whether a BGP session carries routes in both directions: it is
 // established, and no recovery holds back what it exports.
-func (p Protocol) Exchanges() bool {
-	return p.Proto == "BGP" && p.State == "up" && strings.HasPrefix(p.Info, "Established")
-}
+func (p Protocol) Exchanges() bool { return p.Established() && p.State == "up" }

@@ -29,6 +29,12 @@ func (v Version) Compare(o Version) int {
 	return cmp.Or(cmp.Compare(v.Major, o.Major), cmp.Compare(v.Minor, o.Minor), cmp.Compare(v.Patch, o.Patch))
 }
 
+// Is tells whether it is a version such as "1.6" or "2": as many numbers as that gives are
+// the same. Any is "".
+func (v Version) Is(want string) bool {
+	return want == "" || strings.HasPrefix(v.String()+".", want+".")
+}
+
 // The fork in calico/node puts a version of its own in front: v0.3.3+birdv1.6.8.
 var versionLine = regexp.MustCompile(`(?m)^BIRD version (?:\S*birdv)?(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?\b`)
 

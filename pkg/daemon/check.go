@@ -65,7 +65,7 @@ func (c *checker) find(ctx context.Context) (string, error) {
 		}
 		c.program, c.version = info, version
 	}
-	if want := c.target.Version; want != "" && !strings.HasPrefix(c.version.String()+".", want+".") {
+	if want := c.target.Version; !c.version.Is(want) {
 		return "", fmt.Errorf("%s is BIRD %s, but the files are written for BIRD %s", path, c.version, want)
 	}
 	return path, nil

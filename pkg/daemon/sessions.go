@@ -131,7 +131,7 @@ func recoveryOf(r bird.Recovery) *Recovery {
 func bgpSessions(protocols []bird.Protocol) []Session {
 	var out []Session
 	for _, p := range protocols {
-		if p.Proto != "BGP" {
+		if !p.IsBGP() {
 			continue
 		}
 		s := Session{Name: p.Name, State: p.State, Since: p.Since, Info: p.Info}
