@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/birdconfd/birdconfd/pkg/apply"
+	"github.com/birdconfd/birdconfd/pkg/daemon"
 	"github.com/birdconfd/birdconfd/pkg/render"
 )
 
@@ -63,15 +64,7 @@ func (o *renderOptions) write(results []*rendered, r *report) error {
 	if len(files) == 0 {
 		return nil
 	}
-	done, err := apply.Write(apply.Target{Dir: o.output}, applyFiles(files))
+	done, err := apply.Write(apply.Target{Dir: o.output}, daemon.ApplyFiles(files))
 	r.Written, r.Unchanged = done.Changed, done.Unchanged
 	return err
-}
-
-func applyFiles(files []render.File) []apply.File {
-	var out []apply.File
-	for _, f := range files {
-		out = append(out, apply.File{Name: f.Name, Data: f.Data, Secret: f.HasSecret})
-	}
-	return out
 }

@@ -1,16 +1,11 @@
 package daemon
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"time"
 
-	"github.com/birdconfd/birdconfd/pkg/apply"
 	"github.com/birdconfd/birdconfd/pkg/calico"
 )
-
-const msec = time.Millisecond
 
 // maxCauses is how many causes are named.
 const maxCauses = 5
@@ -44,5 +39,3 @@ func mergeCauses(a, b []string) []string {
 	}
 	return out
 }
-
-func asApplyError(err error) (*apply.Error, bool) { return errors.AsType[*apply.Error](err) }

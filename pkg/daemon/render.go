@@ -45,9 +45,8 @@ func (l *loop) renderTarget(t *target, view *bgp.View) []calico.Problem {
 		return problems
 	}
 	t.withheld = false
-	j := &job{files: applyFiles(files), rendered: files, view: view, causes: l.causes}
+	j := &job{files: ApplyFiles(files), rendered: files, view: view, causes: l.causes}
 	if t.sent != nil && t.held == nil && sameFiles(t.sent.files, j.files) {
-		t.view = view
 		t.clearPending() // it may have been held back or withheld meanwhile
 		return problems
 	}
@@ -96,7 +95,6 @@ func (l *loop) withhold(t *target) {
 
 // dispatch hands a set to the target's worker, unless it is what that has already.
 func (l *loop) dispatch(t *target, j *job) {
-	t.view = j.view
 	if t.sent != nil && sameFiles(t.sent.files, j.files) {
 		t.clearPending()
 		return

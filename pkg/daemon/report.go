@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/birdconfd/birdconfd/pkg/apply"
 	"github.com/birdconfd/birdconfd/pkg/calico"
@@ -43,8 +44,11 @@ func (t *target) status() TargetStatus {
 	s := TargetStatus{Name: t.config.Name, Family: t.config.Family.String(), Directory: t.config.Directory,
 		Socket: t.config.Socket, Applied: t.applied, PendingSince: t.pendingSince, AppliedAt: t.appliedAt,
 		Last: t.last, Failures: t.failures, RetryAt: t.retryAt, Withheld: t.withheld, BIRD: t.bird,
-		Outcomes: maps.Clone(t.outcomes), Reloads: maps.Clone(t.reloads), view: t.view}
+		Outcomes: maps.Clone(t.outcomes), Reloads: maps.Clone(t.reloads)}
 	newest := t.sent
+	if t.sent != nil {
+		s.view = t.sent.view
+	}
 	if t.held != nil {
 		held := t.held.Held
 		s.Held, newest = &held, t.held.job
@@ -148,7 +152,7 @@ func (l *loop) logAttempt(t *target, r *report) {
 	if r.result.Kept != "" {
 		args = append(args, "refused_set", r.result.Kept)
 	}
-	args = append(args, "took", r.took.Round(msec).String())
+	args = append(args, "took", r.took.Round(time.Millisecond).String())
 	if r.err == nil {
 		t.quiet = ""
 		what := map[apply.Outcome]string{apply.Applied: "applied", apply.Unchanged: "already applied"}[r.result.Outcome]
@@ -171,7 +175,7 @@ func (l *loop) logAttempt(t *target, r *report) {
 	}
 	args = append(args, "error", t.last.Error)
 	if !t.retryAt.IsZero() {
-		args = append(args, "retry_in", t.retryAt.Sub(r.started.Add(r.took)).Round(msec).String())
+		args = append(args, "retry_in", t.retryAt.Sub(r.started.Add(r.took)).Round(time.Millisecond).String())
 	}
 	again := t.quiet == t.last.Error && r.failures > 1
 	t.quiet = t.last.Error
@@ -218,7 +222,7 @@ func applyProblem(r *report, text string) calico.Problem {
 	p := calico.Problem{Severity: calico.Error, Message: r.of.config.Name + ": " + text}
 	stage := apply.StageReload
 	var err error = r.err
-	if e, ok := asApplyError(r.err); ok {
+	if e, ok := errors.AsType[*apply.Error](r.err); ok {
 		stage, err = e.Stage, e.Err
 	}
 	switch stage {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/birdconfd/birdconfd/pkg/apply"
-	"github.com/birdconfd/birdconfd/pkg/bgp"
 	"github.com/birdconfd/birdconfd/pkg/bird"
 	"github.com/birdconfd/birdconfd/pkg/calico"
 	"github.com/birdconfd/birdconfd/pkg/render"
@@ -24,9 +23,8 @@ type target struct {
 	worker *worker
 	stop   context.CancelFunc
 
-	// sent is the set that the worker has or had last, view what the newest set was made of.
+	// sent is the set that the worker has or had last.
 	sent *job
-	view *bgp.View
 	// rendered is what the newest set was made of, and by which templates.
 	rendered rendered
 	// sessions are the names of the BGP sessions of the set that is in place, at the start of
@@ -135,7 +133,8 @@ func sessionsOnDisk(c render.TargetConfig) []string {
 	return sessionNames(files)
 }
 
-func applyFiles(files []render.File) []apply.File {
+// ApplyFiles gives rendered files to package apply, which knows nothing of rendering.
+func ApplyFiles(files []render.File) []apply.File {
 	var out []apply.File
 	for _, f := range files {
 		out = append(out, apply.File{Name: f.Name, Data: f.Data, Secret: f.HasSecret})
@@ -243,15 +242,9 @@ func (l *loop) tellReady() {
 // conceal makes what was said about a set safe to show. The passwords may be those of the
 // set, of the one that has come after it, or of the one before it.
 func conceal(r *report, text string) string {
-	views := []*bgp.View{r.of.view}
-	for _, j := range []*job{r.job, r.of.done, r.of.sent} {
+	for _, j := range []*job{r.of.sent, r.job, r.of.done} {
 		if j != nil {
-			views = append(views, j.view)
-		}
-	}
-	for _, v := range views {
-		if v != nil {
-			text = render.Conceal(v, text)
+			text = render.Conceal(j.view, text)
 		}
 	}
 	return text
