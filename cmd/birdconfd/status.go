@@ -43,7 +43,7 @@ from and what is wrong with it.
 With --socket it asks BIRD itself, without birdconfd; then nothing tells where a session
 comes from. The flag can be repeated, as NAME=PATH or just PATH.
 
-Exit code 0: all is fine; 1: birdconfd is not ready, or a BIRD does not answer; 2: wrong
+Exit code 0: birdconfd is ready; 1: it is not, or a BIRD does not answer; 2: wrong
 usage, or no birdconfd answers. A session that is down changes no exit code.`,
 		Example: `  birdconfd status
   birdconfd status --socket /run/bird/bird.ctl
