@@ -117,7 +117,7 @@ func (c *content) trouble(path string, seen *sight, endless, inUse bool) []calic
 			}
 			out[i].Message = what + stays(c.at)
 		case cut: // the other documents cannot do without that one
-			out[i].Message = what + "; the file is left out"
+			out[i].Message = what + "; no document of the file is used"
 		}
 	}
 	return out

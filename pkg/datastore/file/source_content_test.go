@@ -69,7 +69,7 @@ func TestNewFileThatDoesNotParse(t *testing.T) {
 	r.want(t, poolAt("a", 0))
 	write(t, filepath.Join(dir, "b.yaml"), version("b", 1)+"---\nkind: {\n")
 	s := r.want(t, poolAt("a", 0)+" | syntax")
-	wantMatch(t, messageOf(t, s, "syntax"), `^not valid YAML: did not find expected node content; the file is left out$`)
+	wantMatch(t, messageOf(t, s, "syntax"), `^not valid YAML: did not find expected node content; no document of the file is used$`)
 	write(t, filepath.Join(dir, "b.yaml"), version("b", 1))
 	r.want(t, poolAt("a", 0)+" "+poolAt("b", 1))
 }
@@ -78,7 +78,7 @@ func TestNotSyncedWhileAFileDoesNotParse(t *testing.T) {
 	eachMode(t, func(t *testing.T, m mode) {
 		dir := tree(t, map[string]string{"a.yaml": version("a", 0), "b.yaml": "kind: {\n"})
 		r := m.start(t, dir)
-		r.waitError(t, filepath.Join(dir, "b.yaml")+":2: not valid YAML: did not find expected node content; the file is left out")
+		r.waitError(t, filepath.Join(dir, "b.yaml")+":2: not valid YAML: did not find expected node content; no document of the file is used")
 		// What has been read meanwhile, but was never part of a whole, does not stay.
 		remove(t, filepath.Join(dir, "a.yaml"))
 		write(t, filepath.Join(dir, "b.yaml"), version("b", 1))
