@@ -141,7 +141,7 @@ func onceWaits(t *testing.T, path string) {
 		t.Fatal("it has ended before BIRD has answered")
 	default:
 	}
-	close(g.open)
+	g.open()
 	p.exits(0, "applied")
 }
 

@@ -1,16 +1,13 @@
 package daemon
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -192,103 +189,22 @@ func (p *program) reload(text string) {
 	p.signal(syscall.SIGHUP)
 }
 
-// gate stands between the program and BIRD, and holds back what BIRD answers to
-// "configure" until it is opened.
+// gate keeps BIRD from being told to load files until it is opened.
 type gate struct {
-	socket string
-	asked  chan struct{} // has an element when BIRD was told to configure
-	open   chan struct{} // to be closed
+	*proxy
+	open func()
 }
 
 // gated puts a gate before the program's BIRD.
 func (p *program) gated() *gate {
 	p.t.Helper()
-	g := &gate{socket: filepath.Join(p.bird.Dir, "gate.ctl"), asked: make(chan struct{}, 1), open: make(chan struct{})}
-	l, err := net.Listen("unix", g.socket)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	end := make(chan struct{})
-	var conns sync.WaitGroup
-	conns.Go(func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			conns.Go(func() { g.serve(client, p.bird.Socket, end) })
-		}
-	})
-	p.t.Cleanup(func() { l.Close(); close(end); conns.Wait() })
-	p.socket = g.socket
-	return g
+	between := newProxy(p.t, p.bird)
+	p.socket = between.Socket
+	return &gate{between, between.holdsConfigure(p.t)}
 }
 
-func (g *gate) serve(client net.Conn, to string, end <-chan struct{}) {
-	defer client.Close()
-	server, err := net.Dial("unix", to)
-	if err != nil {
-		return
-	}
-	held := make(chan struct{})
-	var both sync.WaitGroup
-	both.Go(func() {
-		defer server.Close()
-		lines, once := bufio.NewScanner(client), sync.Once{}
-		for lines.Scan() {
-			if strings.HasPrefix(lines.Text(), loadCommand) {
-				once.Do(func() { close(held) })
-				select {
-				case g.asked <- struct{}{}:
-				default:
-				}
-			}
-			if _, err := fmt.Fprintln(server, lines.Text()); err != nil {
-				return
-			}
-		}
-	})
-	both.Go(func() {
-		defer client.Close()
-		chunk := make([]byte, 4096)
-		for {
-			n, err := server.Read(chunk)
-			if err != nil {
-				return
-			}
-			select {
-			case <-held:
-				select {
-				case <-g.open:
-				case <-end:
-				}
-			default:
-			}
-			if _, err := client.Write(chunk[:n]); err != nil {
-				return
-			}
-		}
-	})
-	stopped := make(chan struct{})
-	go func() { both.Wait(); close(stopped) }()
-	select {
-	case <-end:
-		client.Close()
-		server.Close()
-		<-stopped
-	case <-stopped:
-	}
-}
-
-// untilAsked waits until BIRD has been told to configure.
+// untilAsked waits until BIRD was to be told.
 func (p *program) untilAsked(g *gate) {
 	p.t.Helper()
-	p.until("BIRD is asked", func() bool {
-		select {
-		case <-g.asked:
-			return true
-		default:
-			return false
-		}
-	})
+	p.until("BIRD is asked", func() bool { return g.count(loadCommand) > 0 })
 }

@@ -71,7 +71,7 @@ func terminateInReload(t *testing.T, path string) {
 	p.untilAsked(g)
 	p.signal(syscall.SIGTERM)
 	p.until("it no longer listens", func() bool { return p.get("/healthz") == "" })
-	close(g.open)
+	g.open()
 	p.exits(0, "msg=ended")
 	if log := p.log.String(); !strings.Contains(log, "msg=applied") || strings.Contains(log, "stopped before") {
 		t.Errorf("log:\n%s", log)
@@ -130,7 +130,7 @@ func notifies(t *testing.T, path string) {
 	if count("READY=1|") != 0 {
 		t.Errorf("it is ready before BIRD has answered: %s", told)
 	}
-	close(g.open)
+	g.open()
 	p.until("ready", func() bool { return count("READY=1|") == 1 })
 	p.signal(syscall.SIGHUP)
 	p.until("ready again", func() bool { return count("RELOADING=1\nMONOTONIC_USEC=") == 1 && count("READY=1|") == 2 })
