@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -91,29 +90,8 @@ const (
 // says nothing when the answer is empty.
 func fake(t *testing.T, answer func(n int, command string) string) Client {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "b")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	socket := filepath.Join(dir, "s")
-	l, err := net.Listen("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var running sync.WaitGroup
-	running.Go(func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			running.Go(func() { serve(conn, answer) })
-		}
-	})
 	// It is done with a connection when that is closed.
-	t.Cleanup(func() { l.Close(); running.Wait() })
-	return Client{Socket: socket}
+	return Client{Socket: birdtest.Listen(t, func(conn net.Conn) { serve(conn, answer) }, nil)}
 }
 
 func serve(conn net.Conn, answer func(n int, command string) string) {

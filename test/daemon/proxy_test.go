@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"io"
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -36,28 +34,9 @@ type proxy struct {
 // command is "", is to forward it, or to be silent.
 func newProxy(t *testing.T, d *birdtest.Daemon) *proxy {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "p")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	p := &proxy{Socket: filepath.Join(dir, "s"), bird: d}
+	p := &proxy{bird: d}
 	p.answers(func(string, []string) string { return forward })
-	l, err := net.Listen("unix", p.Socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var running sync.WaitGroup
-	running.Go(func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			running.Go(func() { p.serve(conn) })
-		}
-	})
-	t.Cleanup(func() { l.Close(); p.hangUpAll(); running.Wait() })
+	p.Socket = birdtest.Listen(t, p.serve, p.hangUpAll)
 	return p
 }
 
