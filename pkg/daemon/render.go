@@ -22,30 +22,31 @@ func (l *loop) render() {
 	l.renders++
 	l.log.Debug("computed", "nodes", len(cluster.Nodes), "peers", len(cluster.Peers), "problems", len(problems), "cause", strings.Join(l.causes, "; "))
 	for _, t := range l.targets {
-		problems = append(problems, l.renderTarget(t, views.Of(t.config.Family))...)
+		problems = append(problems, l.renderTarget(t, views)...)
 	}
 	l.renderProblems = append(problems, l.snapshot.Problems...)
 	l.causes = nil
 }
 
 // renderTarget makes one target's files. Without them what was applied before stays.
-func (l *loop) renderTarget(t *target, view *bgp.View) []calico.Problem {
-	if view == nil {
+func (l *loop) renderTarget(t *target, views bgp.Views) []calico.Problem {
+	if !t.config.ReadyFor(views) {
 		l.withhold(t)
 		return nil // Compute says why
 	}
-	if t.rendersTheSame(view) {
+	views = views.Only(t.config.Families)
+	if t.rendersTheSame(views) {
 		t.clearPending() // it may have been withheld meanwhile
 		return t.rendered.problems
 	}
-	files, problems := t.config.Set.Render(t.config.Target, view)
-	t.rendered = rendered{set: t.config.Set, files: t.config.Files, view: view, problems: problems}
+	files, problems := t.config.Set.Render(t.config.Target, views)
+	t.rendered = rendered{set: t.config.Set, files: t.config.Files, views: views, problems: problems}
 	if files == nil {
 		l.withhold(t)
 		return problems
 	}
 	t.withheld = false
-	j := &job{files: ApplyFiles(files), rendered: files, view: view, causes: l.causes}
+	j := &job{files: ApplyFiles(files), rendered: files, views: views, causes: l.causes}
 	if t.sent != nil && t.held == nil && sameFiles(t.sent.files, j.files) {
 		t.clearPending() // it may have been held back or withheld meanwhile
 		return problems
@@ -73,16 +74,16 @@ func (l *loop) renderTarget(t *target, view *bgp.View) []calico.Problem {
 type rendered struct {
 	set      *render.Set
 	files    []render.FileSpec
-	view     *bgp.View
+	views    bgp.Views
 	problems []calico.Problem
 }
 
 // rendersTheSame tells that rendering would only give what is applied or under way already.
 // It costs a tenth of rendering.
-func (t *target) rendersTheSame(view *bgp.View) bool {
+func (t *target) rendersTheSame(views bgp.Views) bool {
 	r := &t.rendered
 	return t.sent != nil && t.held == nil && !t.withheld && r.set == t.config.Set &&
-		slices.Equal(r.files, t.config.Files) && reflect.DeepEqual(r.view, view)
+		slices.Equal(r.files, t.config.Files) && reflect.DeepEqual(r.views, views)
 }
 
 // withhold leaves a target as it is, because there is nothing to apply.

@@ -244,7 +244,7 @@ func (l *loop) tellReady() {
 func conceal(r *report, text string) string {
 	for _, j := range []*job{r.of.sent, r.job, r.of.done} {
 		if j != nil {
-			text = render.Conceal(j.view, text)
+			text = render.Conceal(j.views, text)
 		}
 	}
 	return text

@@ -15,7 +15,7 @@ import (
 type job struct {
 	files    []apply.File
 	rendered []render.File
-	view     *bgp.View
+	views    bgp.Views
 	// causes say what has changed since the set before, and id identifies the set once that
 	// was asked for; both are the loop's.
 	causes []string
