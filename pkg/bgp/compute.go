@@ -35,7 +35,8 @@ type Options struct {
 }
 
 // Compute works out what the named node should run. When the node is not in the cluster
-// both Views are nil and one Problem says so. Problems are sorted.
+// both Views are nil and one Problem says so. Problems are sorted. Views are for a BIRD that
+// has started.
 func Compute(c *calico.Cluster, node string, o Options) (Views, []calico.Problem) {
 	var v Views
 	me := c.Node(node)
@@ -179,6 +180,7 @@ func (k *calculation) view(f Family, s *sessions, services serviceRoutes) *View 
 		Address:                address(k.me, f),
 		GracefulRestartWait:    k.config.GracefulRestartWait,
 		GracefulRestartWaitFor: cmp.Or(k.own.GracefulRestartWaitFor, k.config.GracefulRestartWaitFor, calico.WaitForReadyNodes),
+		Phase:                  Steady,
 		LogLevel:               cmp.Or(k.own.LogLevel, k.config.LogLevel, calico.LogInfo),
 		IgnoredInterfaces:      k.config.IgnoredInterfaces,
 		RoutePriority:          cmp.Or(k.config.IPv4NormalRoutePriority, DefaultRoutePriority),

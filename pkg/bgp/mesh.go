@@ -50,7 +50,7 @@ func (k *calculation) mesh(v *View, s *sessions) {
 			Internal: as == v.Node.ASNumber, SourceAddress: v.Address, Password: pw,
 			GracefulRestartTime: k.config.NodeMeshMaxRestartTime,
 			Passive:             higher(a, v.Address),
-			NodeName:            n.Name, Why: "node-to-node mesh",
+			NodeName:            n.Name, NodeNotReady: n.NotReady, Why: "node-to-node mesh",
 		})
 	}
 	for p, names := range replaced {

@@ -56,7 +56,7 @@ func (k *calculation) explicit(v *View, s *session) (Peer, bool) {
 	}
 	p.Internal = s.as == cmp.Or(s.localAS, v.Node.ASNumber)
 	if s.node != nil {
-		p.NodeName = s.node.Name
+		p.NodeName, p.NodeNotReady = s.node.Name, s.node.NotReady
 	}
 	if s.kind == LocalWorkload {
 		p.Passive = true

@@ -55,7 +55,9 @@ type View struct {
 	GracefulRestartWait *time.Duration
 	// GracefulRestartWaitFor is never empty.
 	GracefulRestartWaitFor calico.WaitFor
-	LogLevel               calico.LogLevel // never empty
+	// Phase is what the View is for: a BIRD that starts, or one that has started.
+	Phase    Phase
+	LogLevel calico.LogLevel // never empty
 	// IgnoredInterfaces are patterns that the direct protocol leaves out, besides those
 	// that are always left out.
 	IgnoredInterfaces []string
@@ -97,6 +99,18 @@ type View struct {
 	ExportPolicies []Policy
 	Peers          []Peer // sorted by name
 }
+
+// Phase tells a configuration that BIRD starts with from one for a BIRD that has recovered
+// from its start: BIRD decides by the first for whom a graceful restart waits.
+type Phase string
+
+// The two phases.
+const (
+	// Starting: BIRD is not running, or is recovering from its start (RFC 4724 section 4.1).
+	Starting Phase = "starting"
+	// Steady: the recovery is over.
+	Steady Phase = "steady"
+)
 
 // NodeInfo is the node a View is for.
 type NodeInfo struct {
@@ -195,6 +209,9 @@ type Peer struct {
 	// TTLSecurity is the number of hops of RFC 5082, 0 for off.
 	TTLSecurity uint8
 	Password    Secret
+	// GracefulRestartOff keeps the session from holding up a restart of this node, and
+	// takes graceful restart (RFC 4724) away from it.
+	GracefulRestartOff bool
 	// GracefulRestartTime and KeepaliveTime are in whole seconds, nil for BIRD's defaults.
 	GracefulRestartTime, KeepaliveTime *time.Duration
 	// RouteReflectorClient is true when this node reflects routes to the peer, under
@@ -208,8 +225,10 @@ type Peer struct {
 	Passive bool
 	// Import and Export name policies of the View.
 	Import, Export string
-	// NodeName is the node of this cluster at the other end, if the peer is one.
-	NodeName string
+	// NodeName is the node of this cluster at the other end, if the peer is one, and
+	// NodeNotReady tells that Kubernetes says that it is not ready.
+	NodeName     string
+	NodeNotReady bool
 	// Why says where the peering came from: BGPPeer/rack-1 via nodeSelector.
 	Why string
 }

@@ -25,8 +25,8 @@ type Cluster struct {
 
 // NewCluster makes a snapshot of objects, in any order. Of two objects with one
 // identity the first stays and the second is reported, naming both places. A
-// Kubernetes Node beside a Calico Node of the same name is left out, and reported
-// when it says something about BGP too: nothing is merged.
+// Kubernetes Node beside a Calico Node of the same name only tells whether the node is
+// ready, and is reported when it says something about BGP too.
 func NewCluster(objects []Object, workloads []WorkloadEndpoint) (*Cluster, []Problem) {
 	c := &Cluster{
 		Configs:    map[string]*BGPConfiguration{},
@@ -46,12 +46,12 @@ func NewCluster(objects []Object, workloads []WorkloadEndpoint) (*Cluster, []Pro
 		}
 		n, isNode := o.(*Node)
 		if f, ok := first.(*Node); isNode && ok && f.Kubernetes != n.Kubernetes {
-			core := n
+			core, own := n, f
 			if f.Kubernetes {
-				core = f
-				seen[m.ID] = o
+				core, own = f, n
 			}
-			if p, clash := nodeClash(core, seen[m.ID].(*Node)); clash {
+			seen[m.ID] = withReadiness(own, core)
+			if p, clash := nodeClash(core, own); clash {
 				problems = append(problems, p)
 			}
 			continue
@@ -65,6 +65,17 @@ func NewCluster(objects []Object, workloads []WorkloadEndpoint) (*Cluster, []Pro
 	}
 	c.sort()
 	return c, problems
+}
+
+// withReadiness gives a Calico Node the readiness of the Kubernetes Node. Objects are never
+// changed, since other snapshots may have them too.
+func withReadiness(own, core *Node) *Node {
+	if own.NotReady == core.NotReady {
+		return own
+	}
+	n := *own
+	n.NotReady = core.NotReady
+	return &n
 }
 
 // nodeClash reports a Kubernetes Node that carries Calico's annotations although the

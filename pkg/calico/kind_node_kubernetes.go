@@ -34,6 +34,31 @@ var kubernetesNodeRoot = fields[kubernetesNode]{
 	"spec": fields[kubernetesNode]{
 		"podCIDRs": func(n *kubernetesNode, v value) { n.PodCIDRs = v.prefixes() },
 	}.known,
+	"status": fields[kubernetesNode]{"conditions": readConditions}.known,
+}
+
+// readConditions looks for the one that tells whether the node is ready.
+func readConditions(n *kubernetesNode, v value) {
+	for _, e := range v.entries() {
+		var c nodeCondition
+		nodeConditionFields.known(&c, e)
+		if c.kind == "Ready" && c.status.node != nil {
+			word := c.status.or("the node counts as ready").oneOf("True", "False", "Unknown")
+			n.NotReady = word == "False" || word == "Unknown"
+		}
+	}
+}
+
+// nodeCondition is one of the conditions of a Kubernetes Node.
+type nodeCondition struct {
+	kind   string
+	status value
+}
+
+// Times are not among them: they change with each heartbeat.
+var nodeConditionFields = fields[nodeCondition]{
+	"type":   func(c *nodeCondition, v value) { c.kind, _ = v.text() },
+	"status": func(c *nodeCondition, v value) { c.status = v },
 }
 
 // readKubernetesNode makes of a Kubernetes Node what Calico makes of it.

@@ -228,6 +228,10 @@ type Node struct {
 	PodCIDRs                     []netip.Prefix
 	// Kubernetes tells that this was read from a Kubernetes Node.
 	Kubernetes bool
+	// NotReady tells that the Kubernetes Node of this name has a Ready condition which is
+	// False, or Unknown: that is what Kubernetes makes of it when it hears nothing from the
+	// node any more. Without such a condition a node counts as ready.
+	NotReady bool
 }
 
 // AffinityState is the state of a block affinity. The empty state counts as confirmed.
