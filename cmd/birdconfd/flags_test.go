@@ -80,7 +80,7 @@ func TestBadVariables(t *testing.T) {
 		{"BIRDCONFD_CHECK", "maybe", `invalid argument "maybe" for "--check" flag: it is one of auto, require, off`},
 		{"BIRDCONFD_FAMILY", "6", `invalid argument "6" for "--family" flag: it is one of all, ipv4, ipv6`},
 		{"BIRDCONFD_FORMAT", "xml", `invalid argument "xml" for "--format" flag: it is one of text, json`},
-		{"BIRDCONFD_SET", "bird9", `invalid argument "bird9" for "--set" flag: it is one of bird1`},
+		{"BIRDCONFD_SET", "bird9", `invalid argument "bird9" for "--set" flag: it is one of bird1, bird2`},
 		{"BIRDCONFD_SAMPLE", "perhaps", `invalid argument "perhaps" for "--sample" flag: strconv.ParseBool: parsing "perhaps": invalid syntax`},
 	} {
 		r := call{args: []string{"render", edge, "--node=edge-1"}, env: map[string]string{tt.name: tt.value}}.run(t)
@@ -110,7 +110,7 @@ func TestWrongUsage(t *testing.T) {
 		{"an empty output", []string{"render", "--sample", "--output="}, "--output is empty: give a directory, or - for standard output"},
 		{"a bad check", []string{"render", "--sample", "--check=maybe"}, `invalid argument "maybe" for "--check" flag: it is one of auto, require, off`},
 		{"a check without its value", []string{"render", "--sample", "--check"}, "flag needs an argument: --check"},
-		{"an unknown set", []string{"render", "--sample", "--set=bird9"}, `invalid argument "bird9" for "--set" flag: it is one of bird1`},
+		{"an unknown set", []string{"render", "--sample", "--set=bird9"}, `invalid argument "bird9" for "--set" flag: it is one of bird1, bird2`},
 	} {
 		t.Run(tt.rule, func(t *testing.T) {
 			r := birdconfd(t, tt.args...)
