@@ -28,7 +28,7 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 		"sample":          {[]string{"--check=off"}, "true"},
 		"output":          {ordinary, filepath.Join(dir, "out")},
 		"family":          {ordinary, "ipv6"},
-		"set":             {ordinary, "bird9"}, // there is only one good value
+		"set":             {ordinary, "bird2"},
 		"templates":       {ordinary, filepath.Join(dir, "templates")},
 		"check":           {[]string{edge, "--node=edge-1", "--bird-dir=" + dir}, "require"},
 		"bird-dir":        {[]string{edge, "--node=edge-1", "--check=require"}, dir},

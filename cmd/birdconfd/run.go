@@ -105,7 +105,7 @@ configuration that does not load at the start.`,
 func (o *runOptions) complete(cmd *cobra.Command, env environment, paths []string) error {
 	o.node = cmp.Or(o.node, env.getenv("NODENAME"))
 	var clash []string
-	for _, name := range []string{"output", "socket", "set", "templates", "check", "bird-dir"} {
+	for _, name := range []string{"output", "socket", "family", "set", "templates", "check", "bird-dir"} {
 		if o.conf != "" && cmd.Flags().Changed(name) {
 			clash = append(clash, "--"+name)
 		}

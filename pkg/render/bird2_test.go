@@ -165,6 +165,45 @@ func TestBird2LeavesTunnelsToFelix(t *testing.T) {
 	}
 }
 
+// Whatever BIRD learns about the tunnel is Felix's, also where BIRD 1.6 would program it.
+func TestBird2KeepsTunnelRoutesFromInternalPeers(t *testing.T) {
+	v := views(t)
+	for _, interfaces := range [][]string{{"*.cali"}, {"*.cali", "tunl0"}} {
+		v.IPv4.TunnelInterfaces = interfaces
+		got := blockOf(t, bird2(t, v)["bird_ipv4_ipam.cfg"], "function calico_export_to_bgp_peers_ipv4(bool internal_peer) {")
+		if want := `if ( (ifname ~ "tunl0") || (ifname ~ "*.cali") ) then { reject; }`; !strings.Contains(got, want) {
+			t.Errorf("with %q it is\n%s", interfaces, got)
+		}
+	}
+}
+
+// TestBird2Example wants BIRD to accept what the example for Debian makes.
+func TestBird2Example(t *testing.T) {
+	example, err := os.ReadFile(filepath.Join("..", "..", "etc", "conf.d", "bird2.yaml.example"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := config(t, tree(t, "conf.d/a.yaml", string(example)))
+	target := c.Targets[0]
+	if len(c.Targets) != 1 || target.FamilyName() != "both" || target.Version != "2 or 3" || target.Socket != "/run/bird/bird.ctl" ||
+		target.Directory != "/etc/bird" || target.Main() != "bird.conf" || *target.Owner != (Owner{104, 105}) {
+		t.Errorf("got %+v", target)
+	}
+	want := append([]FileSpec{{Name: "bird.conf", Template: "main"}}, loadBird2(t).Targets[0].Files[1:]...)
+	if diff := cmp.Diff(want, target.Files); diff != "" {
+		t.Errorf("files (-set +example):\n%s", diff)
+	}
+	files, problems := target.Set.Render(target.Target, views(t))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	rendered := map[string]string{}
+	for _, f := range files {
+		rendered[strings.ReplaceAll(f.Name, ".conf", ".cfg")] = string(f.Data)
+	}
+	mustPassBird2(t, rendered)
+}
+
 func TestBird2OfOneFamily(t *testing.T) {
 	for _, f := range bgp.Families {
 		set := loadBird2(t)

@@ -81,7 +81,9 @@ type lab struct {
 	t      *testing.T
 	prefix string
 	root   string
-	logs   map[string]*os.File
+	// cluster is what nodes are rendered from.
+	cluster string
+	logs    map[string]*os.File
 }
 
 func newLab(t *testing.T) *lab {
@@ -90,7 +92,7 @@ func newLab(t *testing.T) *lab {
 	if _, err := exec.LookPath("ip"); err != nil {
 		shared.Skip(t, "network namespaces need iproute2")
 	}
-	l := &lab{t: t, prefix: fmt.Sprintf("bcd%d", os.Getpid()), root: t.TempDir(), logs: map[string]*os.File{}}
+	l := &lab{t: t, prefix: fmt.Sprintf("bcd%d", os.Getpid()), root: t.TempDir(), cluster: clusterYAML, logs: map[string]*os.File{}}
 	l.netns("switch")
 	l.ip("switch", "link", "add", "br0", "type", "bridge")
 	l.ip("switch", "link", "set", "br0", "up")

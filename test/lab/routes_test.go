@@ -114,6 +114,25 @@ func sessionsAndRoutes(t *testing.T, alpha, bravo node) {
 	l.noErrors()
 }
 
+// TestBird2ListensWhereAsked has a node with BIRD 2 listen on another port, and on its own
+// addresses only. It waits there for the other node, whose BIRD 1.6 does the same.
+func TestBird2ListensWhereAsked(t *testing.T) {
+	l := newLab(t)
+	l.cluster = strings.Replace(clusterYAML, "  gracefulRestartWait: 10s\n", "  gracefulRestartWait: 10s\n  listenPort: 1790\n  bindMode: NodeIP\n", 1)
+	alpha, bravo := node{bird2: true}, node{}
+	l.host("alpha", "192.0.2.11/24", "2001:db8::11/64", "192.0.2.111/24")
+	alpha.start(l, "alpha")
+	l.host("bravo", "192.0.2.12/24", "2001:db8::12/64")
+	bravo.start(l, "bravo")
+	bravo.sessions(l, "bravo", 1, 1)
+	alpha.sessions(l, "alpha", 1, 1)
+	for address, listens := range map[string]bool{"192.0.2.11:1790": true, "[2001:db8::11]:1790": true, "192.0.2.111:1790": false, "192.0.2.11:179": false} {
+		if got := strings.Contains(l.run("ip", "netns", "exec", l.name("alpha"), "ss", "-Hltn"), " "+address+" "); got != listens {
+			t.Errorf("it listens on %s: %v", address, got)
+		}
+	}
+}
+
 // kernel waits until a host's kernel has the other node's blocks, and fails if it has
 // blackholes for service addresses, or what it knew before BIRD told it.
 func (l *lab) kernel(host, via4, block4, via6, block6 string) {
@@ -139,7 +158,7 @@ func (l *lab) kernel(host, via4, block4, via6, block6 string) {
 // render writes a node's files into the directory of the host of that name.
 func (l *lab) render(host string, set *render.Set) {
 	l.t.Helper()
-	r := fromtext.Input{Name: "cluster.yaml", Text: clusterYAML}.Decode().RenderWith(l.t, set, host)
+	r := fromtext.Input{Name: "cluster.yaml", Text: l.cluster}.Decode().RenderWith(l.t, set, host)
 	for _, p := range r.Problems {
 		l.t.Errorf("problem: %v", p)
 	}
