@@ -127,11 +127,14 @@ type Recovery struct {
 	// that makes sense, as 1.6 does when its timer has overflowed.
 	Left      time.Duration
 	LeftKnown bool
+	// Total is "graceful restart wait" as it is configured now, zero when LeftKnown is
+	// false. Left can be longer: BIRD goes on with the value that it has started with.
+	Total time.Duration
 }
 
 var (
 	recoveryWaiting = regexp.MustCompile(`^Waiting for (\d+) (?:protocols?|channels?) to recover$`)
-	recoveryTimer   = regexp.MustCompile(`^Wait timer is (\d+(?:\.\d+)?)/\d+(?:\.\d+)?$`)
+	recoveryTimer   = regexp.MustCompile(`^Wait timer is (\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)$`)
 )
 
 // ParseRecovery reads the texts of the lines of a "show status" reply, without their codes.
@@ -145,7 +148,10 @@ func ParseRecovery(lines []string) Recovery {
 			r.Waiting, _ = strconv.Atoi(m[1]) // digits by the expression
 		} else if m := recoveryTimer.FindStringSubmatch(line); m != nil {
 			left, err := time.ParseDuration(m[1] + "s")
-			r.Left, r.LeftKnown = left, err == nil
+			total, errTotal := time.ParseDuration(m[2] + "s")
+			if r.LeftKnown = err == nil && errTotal == nil; r.LeftKnown {
+				r.Left, r.Total = left, total
+			}
 		}
 	}
 	return r
