@@ -28,9 +28,6 @@ type Detail struct {
 	RestartingPeer bool
 }
 
-// ComingUp tells whether a session is being opened: the neighbor has taken the connection.
-func (d Detail) ComingUp() bool { return d.BGPState == "OpenSent" || d.BGPState == "OpenConfirm" }
-
 // Exchanges is Protocol.Exchanges for all versions, as 2.0 and newer tell only here whether
 // a recovery holds back what is exported.
 func (d Detail) Exchanges() bool { return d.Protocol.Exchanges() && !d.AwaitsRecovery }

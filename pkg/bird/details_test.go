@@ -188,9 +188,12 @@ func TestParseDetails(t *testing.T) {
 func TestComingUp(t *testing.T) {
 	got := map[string]bool{}
 	for _, state := range []string{"Idle", "Connect", "Active", "OpenSent", "OpenConfirm", "Established", "Close", "Passive", "Down", ""} {
-		if (Detail{BGPState: state}).ComingUp() {
+		if (Protocol{Proto: "BGP", Info: state + " Socket: Connection refused"}).ComingUp() {
 			got[state] = true
 		}
+	}
+	if (Protocol{Proto: "OSPF", Info: "OpenSent"}).ComingUp() {
+		got["of another protocol"] = true
 	}
 	if want := map[string]bool{"OpenSent": true, "OpenConfirm": true}; !maps.Equal(got, want) {
 		t.Errorf("%v", got)

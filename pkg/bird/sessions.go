@@ -97,3 +97,16 @@ func ReadStartSettings(config []byte) StartSettings {
 	}
 	return settings
 }
+
+// ReadCommon lists what a change of makes BIRD start many or all sessions anew: the templates
+// of BGP protocols and the router id, each as a text like that of a ConfiguredSession. It does
+// not follow lines that include other files.
+func ReadCommon(config []byte) []string {
+	var common []string
+	for s := range statements(config) {
+		if startsWith(s.head, "template", "bgp") || startsWith(s.head, "router", "id") {
+			common = append(common, string(s.text))
+		}
+	}
+	return common
+}

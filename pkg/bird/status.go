@@ -70,8 +70,14 @@ func parseTime(text string) time.Time {
 // SameLoad tells whether two replies can be those of one daemon which was not told to
 // load a configuration between them. Its texts alone do not: see Status.
 func (s Status) SameLoad(o Status) bool {
-	return sameTime(s.LastReboot, o.LastReboot, s.Booted, o.Booted) &&
+	return s.SameStart(o) &&
 		sameTime(s.LastReconfiguration, o.LastReconfiguration, s.Configured, o.Configured)
+}
+
+// SameStart tells whether two replies can be those of one daemon. Two that were started
+// within a second of each other are taken for one.
+func (s Status) SameStart(o Status) bool {
+	return sameTime(s.LastReboot, o.LastReboot, s.Booted, o.Booted)
 }
 
 func sameTime(a, b time.Time, textA, textB string) bool {
@@ -193,6 +199,13 @@ func (p Protocol) IsBGP() bool { return p.Proto == "BGP" }
 
 // Established tells whether it is a BGP session that is up (RFC 4271 section 8.2.2).
 func (p Protocol) Established() bool { return p.IsBGP() && strings.HasPrefix(p.Info, "Established") }
+
+// ComingUp tells whether a BGP session is being opened: the neighbor has taken the
+// connection.
+func (p Protocol) ComingUp() bool {
+	state, _, _ := strings.Cut(p.Info, " ")
+	return p.IsBGP() && (state == "OpenSent" || state == "OpenConfirm")
+}
 
 // Exchanges reports whether a BGP session carries routes in both directions: it is
 // established, and no recovery holds back what it exports.
