@@ -110,6 +110,7 @@ func (t *target) allow(j *job) {
 	j.conditions.Store(&apply.Conditions{
 		Permit:  func(ctx context.Context) error { return plan.Permit(ctx, client, state) },
 		NoTrial: state.Condition == recovery.Recovering, // sessions are coming up all the time
+		Running: state.Condition != recovery.Down,
 	})
 }
 
