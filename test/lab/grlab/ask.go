@@ -3,6 +3,7 @@ package grlab
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -72,7 +73,7 @@ func (n *Node) settled(ctx context.Context, peers []*Node) error {
 	if err := n.recovered(ctx); err != nil {
 		return err
 	}
-	if err := n.established(ctx, peers); err != nil {
+	if err := n.sessions(ctx, peers, bird.Protocol.Exchanges); err != nil {
 		return err
 	}
 	routes, err := n.Routes()
@@ -98,13 +99,14 @@ func (n *Node) recovered(ctx context.Context) error {
 	return nil
 }
 
-func (n *Node) established(ctx context.Context, peers []*Node) error {
+// sessions is nil when those with some nodes are good.
+func (n *Node) sessions(ctx context.Context, peers []*Node, good func(bird.Protocol) bool) error {
 	sessions, err := n.Sessions(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", n.Name, err)
 	}
 	for _, p := range peers {
-		if s := sessions[p.Session()]; !s.Exchanges() {
+		if s := sessions[p.Session()]; !good(s) {
 			return fmt.Errorf("%s: the session with %s is %s %s", n.Name, p.Name, s.State, s.Info)
 		}
 	}
@@ -137,7 +139,22 @@ func (n *Node) AwaitRecovery(ctx context.Context, limit time.Duration) (time.Tim
 	return time.Now(), err
 }
 
-// AwaitSessions waits until the sessions with all these nodes carry routes.
+// AwaitSessions waits until the sessions with all these nodes are established.
 func (n *Node) AwaitSessions(ctx context.Context, limit time.Duration, with ...*Node) error {
-	return Until(ctx, limit, n.Name+" has its sessions", func() error { return n.established(ctx, with) })
+	return Until(ctx, limit, n.Name+" has its sessions", func() error {
+		return n.sessions(ctx, with, bird.Protocol.Established)
+	})
+}
+
+// restartable matches what BIRD 1.6 and 2 say of a peer that would keep routes during a
+// restart of its own.
+var restartable = regexp.MustCompile(`(?s)Neighbor caps: [^\n]* restart-able|Neighbor capabilities\n.*?Graceful restart\n\s+Restart time: \d+\n\s+AF supported: ipv4`)
+
+// Restartable is nil when another node has told this one that it does graceful restart.
+func (n *Node) Restartable(ctx context.Context, peer *Node) error {
+	reply, err := n.Ask(ctx, "show protocols all "+peer.Session())
+	if err == nil && !restartable.MatchString(reply) {
+		err = fmt.Errorf("%s: %s does no graceful restart:\n%s", n.Name, peer.Name, reply)
+	}
+	return err
 }

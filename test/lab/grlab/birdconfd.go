@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -91,8 +92,22 @@ func (n *Node) BirdconfdLog() string { return text(n.confdLog()) }
 // BIRDLog is what BIRD has logged, in all its lives.
 func (n *Node) BIRDLog() string { return text(n.birdLog()) }
 
-// File is the content of a file of BIRD's.
-func (n *Node) File(name string) string { return text(filepath.Join(n.output(), name)) }
+// Config is the text of all files of BIRD's.
+func (n *Node) Config() string {
+	var all strings.Builder
+	paths, _ := filepath.Glob(filepath.Join(n.output(), "*.cfg")) // the pattern is good
+	for _, path := range paths {
+		all.WriteString(text(path))
+	}
+	return all.String()
+}
+
+// Off tells whether BIRD's files turn graceful restart off for another node.
+func (n *Node) Off(peer *Node) bool {
+	_, session, _ := strings.Cut(n.Config(), "protocol bgp "+peer.Session()+" ")
+	session, _, _ = strings.Cut(session, "\n}")
+	return strings.Contains(session, "graceful restart off")
+}
 
 // text is a file's, or the error.
 func text(path string) string {

@@ -41,6 +41,7 @@ type Lab struct {
 	options Options
 	network *Network
 	dir     string
+	probers []*Prober
 }
 
 var labs atomic.Int32
@@ -75,6 +76,9 @@ func New(o Options) (*Lab, error) {
 
 // Close takes the power off all nodes and removes everything.
 func (l *Lab) Close() error {
+	for _, p := range l.probers {
+		p.close()
+	}
 	var errs []error
 	for _, n := range l.Nodes {
 		errs = append(errs, n.PowerOff())
@@ -95,7 +99,7 @@ func (l *Lab) Start(ctx context.Context) error {
 	}
 	return Until(ctx, time.Minute, "all nodes have all sessions and routes", func() error {
 		for _, n := range l.Nodes {
-			if err := n.settled(ctx, l.others(n)); err != nil {
+			if err := n.settled(ctx, l.Others(n)); err != nil {
 				return err
 			}
 		}
@@ -103,8 +107,8 @@ func (l *Lab) Start(ctx context.Context) error {
 	})
 }
 
-// others are all nodes but some.
-func (l *Lab) others(but ...*Node) []*Node {
+// Others are all nodes but some.
+func (l *Lab) Others(but ...*Node) []*Node {
 	return slices.DeleteFunc(slices.Clone(l.Nodes), func(n *Node) bool { return slices.Contains(but, n) })
 }
 

@@ -93,7 +93,7 @@ func (n *Network) Unplug(host string) error {
 }
 
 // Behind adds a namespace that is connected to a host alone, with the address, for which the
-// host gets a route.
+// host gets a route, with the metric that Calico gives such routes.
 func (n *Network) Behind(host, name, address string) error {
 	if err := n.add(name); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (n *Network) Behind(host, name, address string) error {
 		{"-n", router, "link", "add", "cali0", "type", "veth", "peer", "name", "eth0", "netns", own},
 		{"-n", router, "link", "set", "cali0", "up"},
 		{"-n", router, "address", "add", gateway, "dev", "cali0"},
-		{"-n", router, "route", "add", address, "dev", "cali0"},
+		{"-n", router, "route", "add", address, "dev", "cali0", "metric", "1024"},
 		{"-n", own, "link", "set", "lo", "up"},
 		{"-n", own, "link", "set", "eth0", "up"},
 		{"-n", own, "address", "add", address, "dev", "eth0"},

@@ -140,3 +140,6 @@ func (n *Node) AwaitBIRD(ctx context.Context, after time.Time) (time.Time, error
 	})
 	return start, err
 }
+
+// BIRDStarted is when BIRD was started last.
+func (n *Node) BIRDStarted() time.Time { return n.bird.lastStart() }

@@ -1,10 +1,13 @@
 package grlab
 
 import (
+	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -25,15 +28,17 @@ type Prober struct {
 	from, to *Node
 	sender   *net.UDPConn
 	receiver *net.UDPConn
+	once     sync.Once
 	stop     chan struct{}
-	sent     chan uint64 // how many, in the end
+	stopped  chan struct{} // closed when no packet is sent any more
 	received chan []uint64
+	sent     atomic.Uint64 // how many
 	last     atomic.Uint64 // number of the packet that came last, from 1 on
 }
 
 // Probe starts to send packets.
 func (l *Lab) Probe(from, to *Node) (*Prober, error) {
-	p := &Prober{from: from, to: to, stop: make(chan struct{}), sent: make(chan uint64, 1), received: make(chan []uint64, 1)}
+	p := &Prober{from: from, to: to, stop: make(chan struct{}), stopped: make(chan struct{}), received: make(chan []uint64, 1)}
 	at := net.UDPAddrFromAddrPort(netip.AddrPortFrom(to.WorkloadAddress(), probePort+uint16(from.Number)))
 	err := within(l.network.Namespace(to.workload()), func() (err error) {
 		p.receiver, err = net.ListenUDP("udp4", at)
@@ -52,21 +57,20 @@ func (l *Lab) Probe(from, to *Node) (*Prober, error) {
 	}
 	go p.receive()
 	go p.send()
+	l.probers = append(l.probers, p)
 	return p, nil
 }
 
 func (p *Prober) send() {
+	defer close(p.stopped)
 	tick := time.NewTicker(probeEvery)
 	defer tick.Stop()
-	var n uint64
 	for {
 		select {
 		case <-tick.C:
-			n++
 			// An error, such as that of an unreachable host, is a packet that is lost.
-			_, _ = p.sender.Write(binary.BigEndian.AppendUint64(nil, n))
+			_, _ = p.sender.Write(binary.BigEndian.AppendUint64(nil, p.sent.Add(1)))
 		case <-p.stop:
-			p.sent <- n
 			return
 		}
 	}
@@ -85,11 +89,17 @@ func (p *Prober) receive() {
 	}
 }
 
+// end ends the sending.
+func (p *Prober) end() {
+	p.once.Do(func() { close(p.stop) })
+	<-p.stopped
+}
+
 // Stop ends the sending and tells how many packets were sent, and the numbers of those that
 // have not come.
 func (p *Prober) Stop() (sent uint64, lost []uint64) {
-	close(p.stop)
-	sent = <-p.sent
+	p.end()
+	sent = p.sent.Load()
 	limit := time.NewTimer(time.Second)
 	defer limit.Stop()
 	tick := time.NewTicker(probeEvery)
@@ -101,8 +111,7 @@ func (p *Prober) Stop() (sent uint64, lost []uint64) {
 			waiting = false
 		}
 	}
-	p.sender.Close()
-	p.receiver.Close()
+	p.close()
 	came := map[uint64]bool{}
 	for _, n := range <-p.received {
 		came[n] = true
@@ -113,6 +122,22 @@ func (p *Prober) Stop() (sent uint64, lost []uint64) {
 		}
 	}
 	return sent, lost
+}
+
+func (p *Prober) close() {
+	p.end()
+	p.sender.Close()
+	p.receiver.Close()
+}
+
+// Arrived waits for the first packet to come.
+func (p *Prober) Arrived(ctx context.Context) error {
+	return Until(ctx, 10*time.Second, "packets come from "+p.String(), func() error {
+		if p.last.Load() == 0 {
+			return errors.New("none has come")
+		}
+		return nil
+	})
 }
 
 func (p *Prober) String() string { return fmt.Sprintf("%s to %s", p.from.Name, p.to.Name) }
