@@ -10,12 +10,6 @@ import (
 // aSecond is how exact the timers of BIRD 1.6 are.
 const aSecond = time.Second
 
-// twoDown takes the power off two nodes, which are NotReady from then on.
-func (b *bench) twoDown(back, dead *Node) {
-	b.t.Helper()
-	b.ok(back.PowerOff(), dead.PowerOff(), b.SetReady(back, "False"), b.SetReady(dead, "False"))
-}
-
 // recovering fails unless the recovery of a node goes on until a time after BIRD's start.
 func (b *bench) recovering(n *Node, start time.Time, until time.Duration) {
 	b.t.Helper()
@@ -37,7 +31,7 @@ func TestWait(t *testing.T) {
 		const wait = 10 * time.Second
 		b := start(t, f, Options{Wait: "10s", WaitFor: "AllPeers"})
 		back, dead := b.Node(4), b.Node(3)
-		b.twoDown(back, dead)
+		b.ok(b.TwoDown(back, dead))
 		at := b.returns(back)
 		first, _ := b.routed(back, wait+3*time.Second, at, b.Others(back, dead)...)
 		if first < wait-aSecond {
@@ -53,7 +47,7 @@ func TestWithoutLimit(t *testing.T) {
 		b := start(t, f, Options{WaitFor: "AllPeers"})
 		back, dead := b.Node(4), b.Node(3)
 		live := b.Others(back, dead)
-		b.twoDown(back, dead)
+		b.ok(b.TwoDown(back, dead))
 		at := b.returns(back)
 		b.ok(back.AwaitSessions(b.ctx, patience, live...))
 		b.recovering(back, at, 20*time.Second)

@@ -18,6 +18,9 @@ type process struct {
 	ended chan struct{}
 }
 
+// statusTimeout bounds a run of "birdconfd status".
+const statusTimeout = 20 * time.Second
+
 // statusAddress is where birdconfd tells how it is, in the namespace of its node.
 const statusAddress = "127.0.0.1:9097"
 
@@ -71,7 +74,7 @@ func (n *Node) endBirdconfd(signal syscall.Signal) error {
 // BirdconfdStatus is what "birdconfd status" prints on this node. It exits with an error code
 // while not all is well, which is no error here.
 func (n *Node) BirdconfdStatus(ctx context.Context, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	args = append([]string{"netns", "exec", n.lab.network.Namespace(n.Name), n.lab.options.Program, "status"}, args...)
 	out, err := exec.CommandContext(ctx, "ip", args...).CombinedOutput()

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/birdconfd/birdconfd/test/lab/netns"
 )
 
 // Flavor is a BIRD to run the nodes with.
@@ -39,7 +41,7 @@ type Options struct {
 type Lab struct {
 	Nodes   []*Node // node N is Nodes[N-1]
 	options Options
-	network *Network
+	network *netns.Network
 	dir     string
 	probers []*Prober
 }
@@ -58,7 +60,7 @@ func New(o Options) (*Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	network, err := NewNetwork(fmt.Sprintf("grlab%d-%d-", os.Getpid(), labs.Add(1)))
+	network, err := netns.New(fmt.Sprintf("grlab%d-%d-", os.Getpid(), labs.Add(1)))
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}

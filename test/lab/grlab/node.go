@@ -88,9 +88,9 @@ func (n *Node) PowerOff() error {
 	errs = append(errs, n.KillBirdconfd())
 	n.monitor.stop()
 	if n.lab.options.Workloads {
-		errs = append(errs, n.lab.network.remove(n.workload()))
+		errs = append(errs, n.lab.network.Remove(n.workload()))
 	}
-	return errors.Join(append(errs, n.lab.network.remove(n.Name))...)
+	return errors.Join(append(errs, n.lab.network.Remove(n.Name))...)
 }
 
 // run starts a program in the node's namespace, which does not outlive this one.

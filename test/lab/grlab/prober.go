@@ -40,14 +40,14 @@ type Prober struct {
 func (l *Lab) Probe(from, to *Node) (*Prober, error) {
 	p := &Prober{from: from, to: to, stop: make(chan struct{}), stopped: make(chan struct{}), received: make(chan []uint64, 1)}
 	at := net.UDPAddrFromAddrPort(netip.AddrPortFrom(to.WorkloadAddress(), probePort+uint16(from.Number)))
-	err := within(l.network.Namespace(to.workload()), func() (err error) {
+	err := l.network.Within(to.workload(), func() (err error) {
 		p.receiver, err = net.ListenUDP("udp4", at)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	err = within(l.network.Namespace(from.workload()), func() (err error) {
+	err = l.network.Within(from.workload(), func() (err error) {
 		p.sender, err = net.DialUDP("udp4", nil, at)
 		return err
 	})

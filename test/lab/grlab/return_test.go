@@ -22,7 +22,7 @@ func TestOneOfTwoReturns(t *testing.T) {
 		b := start(t, f, Options{})
 		back, dead := b.Node(4), b.Node(3)
 		live := b.Others(back, dead)
-		b.twoDown(back, dead)
+		b.ok(b.TwoDown(back, dead))
 		at := b.returns(back)
 		b.routed(back, soon, at, live...)
 		b.ok(b.SetReady(back, "True"))
@@ -59,7 +59,7 @@ func TestPassiveNodeReturns(t *testing.T) {
 		b := start(t, f, Options{Templates: shortHold(t)})
 		back, dead := b.Node(1), b.Node(3)
 		live := b.Others(back, dead)
-		b.twoDown(back, dead)
+		b.ok(b.TwoDown(back, dead))
 		for _, n := range live {
 			b.until(30*time.Second, n.Name+" has noticed", func() error {
 				return n.sessions(b.ctx, []*Node{back, dead}, func(p bird.Protocol) bool { return p.Proto != "" && !p.Established() })

@@ -1,4 +1,6 @@
-package grlab
+// Package netns makes small networks out of network namespaces of this machine, which leave
+// its own network alone. It needs root and iproute2.
+package netns
 
 import (
 	"context"
@@ -23,8 +25,8 @@ type Network struct {
 // switchName is the namespace of the switch.
 const switchName = "switch"
 
-// NewNetwork makes a switch.
-func NewNetwork(prefix string) (*Network, error) {
+// New makes a switch.
+func New(prefix string) (*Network, error) {
 	n := &Network{Prefix: prefix}
 	err := n.add(switchName)
 	if err == nil {
@@ -43,7 +45,7 @@ func NewNetwork(prefix string) (*Network, error) {
 func (n *Network) Close() error {
 	var errs []error
 	for len(n.spaces) > 0 {
-		errs = append(errs, n.remove(n.spaces[len(n.spaces)-1]))
+		errs = append(errs, n.Remove(n.spaces[len(n.spaces)-1]))
 	}
 	return errors.Join(errs...)
 }
@@ -59,28 +61,36 @@ func (n *Network) add(host string) error {
 	return nil
 }
 
-// remove forgets the namespace even if it cannot be removed.
-func (n *Network) remove(host string) error {
+// Remove removes a host, or what is behind one. It is forgotten even if that is refused.
+func (n *Network) Remove(host string) error {
 	n.spaces = slices.DeleteFunc(n.spaces, func(s string) bool { return s == host })
 	_, err := run("netns", "delete", n.Namespace(host))
 	return err
 }
 
-// Host adds a host with an interface eth0 at the switch, which has the hardware address, so
-// that a host that comes back is the same for the others.
+// Host adds a host with an interface eth0 at the switch. With a hardware address, "" for any,
+// a host that comes back is the same for the others.
 func (n *Network) Host(host, hardware string, addresses ...string) error {
 	if err := n.add(host); err != nil {
 		return err
 	}
 	own, hub := n.Namespace(host), n.Namespace(switchName)
+	link := []string{"-n", hub, "link", "add", host, "type", "veth", "peer", "name", "eth0", "netns", own}
+	if hardware != "" {
+		link = append(link, "address", hardware)
+	}
 	commands := [][]string{
-		{"-n", hub, "link", "add", host, "type", "veth", "peer", "name", "eth0", "address", hardware, "netns", own},
+		link,
 		{"-n", hub, "link", "set", host, "master", "br0", "up"},
 		{"-n", own, "link", "set", "lo", "up"},
 		{"-n", own, "link", "set", "eth0", "up"},
 	}
 	for _, a := range addresses {
-		commands = append(commands, []string{"-n", own, "address", "add", a, "dev", "eth0"})
+		command := []string{"-n", own, "address", "add", a, "dev", "eth0"}
+		if strings.Contains(a, ":") {
+			command = append(command, "nodad") // it can be used at once
+		}
+		commands = append(commands, command)
 	}
 	return n.commands(commands)
 }
@@ -113,7 +123,7 @@ func (n *Network) Behind(host, name, address string) error {
 	if err != nil {
 		return err
 	}
-	return within(router, forward)
+	return n.Within(host, forward)
 }
 
 // gateway is what a host is for what is behind it.

@@ -1,4 +1,4 @@
-package grlab
+package netns
 
 import (
 	"fmt"
@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// within calls f in a network namespace. Sockets that it opens stay there. It must start no
+// Within calls f in a host's namespace. Sockets that it opens stay there. It must start no
 // process, as the thread is thrown away.
-func within(namespace string, f func() error) error {
+func (n *Network) Within(host string, f func() error) error {
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread() // and never unlock it: the thread ends with the goroutine
-		done <- enter(namespace, f)
+		done <- enter(n.Namespace(host), f)
 	}()
 	return <-done
 }
