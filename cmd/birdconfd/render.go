@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -148,13 +147,17 @@ func (o *renderOptions) render(ctx context.Context, env environment, paths []str
 	r.add(problems...)
 	var results []*rendered
 	for _, t := range set.Targets {
-		if v := views.Of(t.Family); v != nil {
-			files, problems := set.Render(t, v)
-			r.add(problems...)
-			results = append(results, &rendered{target: t, view: v, files: files, withheld: len(problems) > 0})
-		} else if slices.Contains(options.Families, t.Family) {
-			results = append(results, &rendered{target: t, withheld: true})
+		t, ok := t.Only(options.Families)
+		if !ok {
+			continue
 		}
+		res := &rendered{target: t, views: views, withheld: true}
+		if t.ReadyFor(views) {
+			files, problems := set.Render(t, views)
+			r.add(problems...)
+			res.files, res.withheld = files, len(problems) > 0
+		}
+		results = append(results, res)
 	}
 	for _, res := range results {
 		if !res.withheld && o.check != checkOff {
@@ -181,7 +184,7 @@ func interrupted(ctx context.Context) error {
 // rendered is what came out for one target.
 type rendered struct {
 	target render.Target
-	view   *bgp.View
+	views  bgp.Views
 	files  []render.File
 	// withheld: there are no files. A problem says why.
 	withheld bool

@@ -36,7 +36,7 @@ func (o *renderOptions) checkTarget(ctx context.Context, set *render.Set, res *r
 			fmt.Sprintf("the files of %s cannot be checked: %s", res.target.Name, e.Err), "the variable TMPDIR names another place for temporary files"))
 		return
 	}
-	r.add(daemon.CheckProblem(res.target.Name, res.files, res.view, errors.Unwrap(err)))
+	r.add(daemon.CheckProblem(res.target.Name, res.files, res.views, errors.Unwrap(err)))
 }
 
 // findBird finds the program that checks a target; false when there is none or it is of

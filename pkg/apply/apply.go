@@ -16,8 +16,8 @@ import (
 // written, none. Apply may be called again with the same files: that is how what was left
 // undone is tried again.
 //
-// An error is an *Error, or that of the context, which ends a transaction only before
-// files are replaced.
+// An error is an *Error, that of the context, which ends a transaction only before files are
+// replaced, or that of Conditions.Permit.
 func (a *Applier) Apply(ctx context.Context, files []File) (Result, error) {
 	return a.apply(ctx, files, nil)
 }
@@ -51,11 +51,19 @@ func (a *Applier) apply(ctx context.Context, files []File, before map[string]fil
 			}
 			return res, err
 		}
+		if err := a.permitted(ctx); err != nil {
+			res.Outcome = Placed
+			return res, err
+		}
 	} else {
 		if err := a.stageAndCheck(ctx, id, files, &res); err != nil {
 			return res, err
 		}
 		if err := a.dare(ctx, id); err != nil {
+			return res, err
+		}
+		if err := a.permitted(ctx); err != nil {
+			a.drop()
 			return res, err
 		}
 		if err := a.place(id, files, changes, &res); err != nil {

@@ -25,6 +25,7 @@ type Applier struct {
 	unsure, suspected bool
 	// distrusted: the daemon was started anew since.
 	distrusted bool
+	conditions Conditions
 	swept      map[string]bool
 	told       map[string]bool
 	// step is called before each step that a crash could separate from the one before.

@@ -60,8 +60,11 @@ const trialMemory = 10 * time.Minute
 // not take that for how things were.
 func (a *Applier) ask(ctx context.Context, main string, stop <-chan struct{}) (Verdict, error) {
 	k, ok := a.target.Reloader.(keeper)
-	if !ok {
+	switch {
+	case !ok:
 		return a.target.Reloader.Reload(ctx, main)
+	case a.conditions.NoTrial:
+		return k.reloadForGood(ctx, main)
 	}
 	if time.Since(a.record.TrialAt) > trialMemory {
 		a.record.Trial = nil

@@ -2,6 +2,7 @@ package bgp
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/birdconfd/birdconfd/pkg/calico"
@@ -19,6 +20,22 @@ func (v Views) Of(f Family) *View {
 		return v.IPv6
 	}
 	return v.IPv4
+}
+
+// Only returns the Views of some families; the others are nil.
+func (v Views) Only(families []Family) Views {
+	if !slices.Contains(families, IPv4) {
+		v.IPv4 = nil
+	}
+	if !slices.Contains(families, IPv6) {
+		v.IPv6 = nil
+	}
+	return v
+}
+
+// All lists the Views that are there.
+func (v Views) All() []*View {
+	return slices.DeleteFunc([]*View{v.IPv4, v.IPv6}, func(of *View) bool { return of == nil })
 }
 
 // View is what one node's BIRD should run for one address family. Addresses that are

@@ -73,16 +73,16 @@ func (c *checker) find(ctx context.Context) (string, error) {
 
 // CheckProblem makes a problem of what a check said about a target's files, whose names
 // are without directories: with the line, its text and the resource that it comes from. No
-// password of the view is in it.
-func CheckProblem(target string, files []render.File, view *bgp.View, err error) calico.Problem {
+// password of the views is in it.
+func CheckProblem(target string, files []render.File, views bgp.Views, err error) calico.Problem {
 	p := calico.Problem{Severity: calico.Error, Rule: calico.RuleBirdCheck}
 	refused, ok := errors.AsType[*bird.ConfigError](err)
 	if !ok {
-		p.Message = fmt.Sprintf("BIRD could not check the files of %s: %s", target, render.Conceal(view, err.Error()))
+		p.Message = fmt.Sprintf("BIRD could not check the files of %s: %s", target, render.Conceal(views, err.Error()))
 		return p
 	}
 	p.Position = calico.Position{File: refused.File, Line: refused.Line, Column: refused.Column}
-	p.Message = "BIRD refuses the file: " + render.Conceal(view, refused.Message)
+	p.Message = "BIRD refuses the file: " + render.Conceal(views, refused.Message)
 	if refused.Line == 1 && refused.Column == 0 {
 		p.Position = calico.Position{File: refused.File}
 		p.Hint = "BIRD read to the end of the file: a closing brace is missing somewhere"
@@ -95,7 +95,7 @@ func CheckProblem(target string, files []render.File, view *bgp.View, err error)
 	p.Resource = render.ResourceAt(f.Data, refused.Line)
 	line := lineOf(f.Data, refused.Line)
 	if line != "" && !strings.Contains(line, "password") {
-		p.Message += fmt.Sprintf(" (at or before: %s)", render.Conceal(view, line))
+		p.Message += fmt.Sprintf(" (at or before: %s)", render.Conceal(views, line))
 	}
 	if strings.Contains(line, "krt_tunnel") {
 		p.Hint = "only Calico's own BIRD knows krt_tunnel: check with that one, or let Felix program the routes of IPIP pools, as it does with programClusterRoutes: EnabledNoEncapOnly"

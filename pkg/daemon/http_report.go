@@ -36,7 +36,7 @@ func newReport(ctx context.Context, s *Status, ask asker) Report {
 	for i, t := range s.Targets {
 		answer := answers[i]
 		if t.Socket != "" {
-			answer = answer.explain(t.view)
+			answer = answer.explain(t.views)
 		}
 		r.Targets = append(r.Targets, TargetReport{t, answer})
 	}

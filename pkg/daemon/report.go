@@ -41,13 +41,13 @@ func (l *loop) current() *Status {
 }
 
 func (t *target) status() TargetStatus {
-	s := TargetStatus{Name: t.config.Name, Family: t.config.Family.String(), Directory: t.config.Directory,
+	s := TargetStatus{Name: t.config.Name, Family: t.config.FamilyName(), Directory: t.config.Directory,
 		Socket: t.config.Socket, Applied: t.applied, PendingSince: t.pendingSince, AppliedAt: t.appliedAt,
 		Last: t.last, Failures: t.failures, RetryAt: t.retryAt, Withheld: t.withheld, BIRD: t.bird,
 		Outcomes: maps.Clone(t.outcomes), Reloads: maps.Clone(t.reloads)}
 	newest := t.sent
 	if t.sent != nil {
-		s.view = t.sent.view
+		s.views = t.sent.views
 	}
 	if t.held != nil {
 		held := t.held.Held
@@ -66,6 +66,7 @@ func (t *target) status() TargetStatus {
 func (l *loop) problems() []calico.Problem {
 	out := slices.Concat(l.loadProblems, l.renderProblems)
 	for _, t := range l.targets {
+		out = append(out, t.rendered.problems...)
 		if t.problem != nil {
 			out = append(out, *t.problem)
 		}
@@ -227,7 +228,7 @@ func applyProblem(r *report, text string) calico.Problem {
 	}
 	switch stage {
 	case apply.StageCheck:
-		return CheckProblem(r.of.config.Name, r.job.rendered, r.job.view, err)
+		return CheckProblem(r.of.config.Name, r.job.rendered, r.job.views, err)
 	case apply.StageWrite:
 		p.Rule = calico.RuleWrite
 	default:

@@ -148,10 +148,14 @@ func sortSessions(s []Session) {
 	slices.SortFunc(s, func(a, b Session) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// explain adds what the resources say about the sessions. Without a View nothing is known,
+// explain adds what the resources say about the sessions. Without any View nothing is known,
 // and nothing is wrong.
-func (a Answer) explain(view *bgp.View) Answer {
-	if view == nil || a.Error != "" {
+func (a Answer) explain(views bgp.Views) Answer {
+	var peers []bgp.Peer
+	for _, v := range views.All() {
+		peers = append(peers, v.Peers...)
+	}
+	if len(views.All()) == 0 || a.Error != "" {
 		return a
 	}
 	sessions := slices.Clone(a.Sessions)
@@ -160,8 +164,7 @@ func (a Answer) explain(view *bgp.View) Answer {
 		at[sessions[i].Name] = i
 		sessions[i].Wrong = notInResources
 	}
-	for i := range view.Peers {
-		p := &view.Peers[i]
+	for _, p := range peers {
 		j, ok := at[p.Name]
 		if !ok {
 			sessions = append(sessions, Session{Name: p.Name, Wrong: notInBIRD})

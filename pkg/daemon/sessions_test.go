@@ -154,12 +154,12 @@ var (
 )
 
 // peersView has a peer that BIRD has and one that it has not.
-func peersView() *bgp.View {
-	return &bgp.View{Peers: []bgp.Peer{
+func peersView() bgp.Views {
+	return bgp.Views{IPv4: &bgp.View{Peers: []bgp.Peer{
 		{Name: "Mesh_127_0_0_2", Address: netip.MustParseAddr("127.0.0.2"), ASNumber: 64512, NodeName: "worker-2",
 			Why: "the node-to-node mesh", Password: bgp.NewSecret("canary-5ecret")},
 		{Name: "Mesh_127_0_0_4", Address: netip.MustParseAddr("127.0.0.4"), ASNumber: 64512, Why: "the node-to-node mesh"},
-	}}
+	}}}
 }
 
 func TestStatusJoinsSessionsAndResources(t *testing.T) {
@@ -167,7 +167,7 @@ func TestStatusJoinsSessionsAndResources(t *testing.T) {
 	socket := birdPair(t)
 	askUntil(t, socket, oneEstablished)
 	s := goodStatus()
-	s.Targets[0].Socket, s.Targets[0].view = socket, peersView()
+	s.Targets[0].Socket, s.Targets[0].views = socket, peersView()
 	r := serveSite(t, NewServer(always(s), well, nil)).get("/status").report(t)
 	if len(r.Targets) != 1 || len(r.Targets[0].Sessions) != 3 {
 		t.Fatalf("%+v", r)
@@ -188,7 +188,7 @@ func TestNoPageShowsAPassword(t *testing.T) {
 	noLeaks(t)
 	d := lonely(t)
 	s := goodStatus()
-	s.Targets[0].Socket, s.Targets[0].view = d.Socket, peersView()
+	s.Targets[0].Socket, s.Targets[0].views = d.Socket, peersView()
 	server := serveSite(t, NewServer(always(s), well, nil))
 	for _, path := range []string{"/", "/healthz", "/readyz", "/status", "/metrics"} {
 		if p := server.get(path); strings.Contains(p.body, "canary") {

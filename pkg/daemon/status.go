@@ -38,7 +38,8 @@ type ConfigStatus struct {
 
 // TargetStatus is how one BIRD daemon and its files are doing.
 type TargetStatus struct {
-	Name      string `json:"name"`
+	Name string `json:"name"`
+	// Family is IPv4, IPv6 or both.
 	Family    string `json:"family"`
 	Directory string `json:"directory"`
 	// Socket is "" when the result of a reload cannot be known.
@@ -66,8 +67,8 @@ type TargetStatus struct {
 	// "refused", "unreachable" and "unknown".
 	Outcomes map[apply.Outcome]uint64 `json:"outcomes"`
 	Reloads  map[string]uint64        `json:"reloads"`
-	// view is what the newest set was rendered from, for telling where sessions come from.
-	view *bgp.View
+	// views are what the newest set was rendered from, for telling where sessions come from.
+	views bgp.Views
 }
 
 // Attempt is one try to apply a set.

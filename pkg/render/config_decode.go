@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/birdconfd/birdconfd/pkg/bgp"
 	"github.com/birdconfd/birdconfd/pkg/calico"
 )
 
@@ -56,7 +57,7 @@ func (c configForm) requests(file string) []request {
 	for _, t := range c.Targets {
 		for _, f := range t.Files {
 			if f.Template.text != "" { // else that is reported
-				out = append(out, request{f.spec(), calico.Position{File: file, Line: f.line()}})
+				out = append(out, request{f.spec(nil), calico.Position{File: file, Line: f.line()}})
 			}
 		}
 	}
@@ -147,7 +148,7 @@ func (r *targetReader) read(set *Set) placed {
 	if set != nil {
 		out.Version = set.Bird
 	}
-	out.Family = value(r, form.Family, out.Family, familyValue)
+	r.families(&out.Target)
 	out.Binary = value(r, form.Binary, out.Binary, binaryValue)
 	out.Version = value(r, form.Version, out.Version, versionValue)
 	out.Check = value(r, form.Check, CheckRequire, checkValue)
@@ -155,7 +156,7 @@ func (r *targetReader) read(set *Set) placed {
 	out.Mode = value(r, form.Mode, 0, modeValue)
 	out.Owner = value(r, form.Owner, nil, r.accounts.owner)
 	if form.Files != nil {
-		out.Files = r.files()
+		out.Files = r.files(out.Families)
 	}
 	for i := range out.Files {
 		at := r.at(0)
@@ -207,7 +208,25 @@ func (r *targetReader) base(set *Set) Target {
 	return t
 }
 
-func (r *targetReader) files() []FileSpec {
+// families sets the target's families. Files of the set go along from one to the other.
+func (r *targetReader) families(t *Target) {
+	before := t.Families
+	t.Families = value(r, r.form.Family, before, familyValue)
+	switch {
+	case len(before) != 1 || r.form.Files != nil:
+	case len(t.Families) == 2:
+		r.fail(r.form.Family.line, newFault(calico.RuleConflict, "name files for both", "the set's files are for %s only", before[0]))
+	case len(t.Families) == 1:
+		t.Files = slices.Clone(t.Files)
+		for i := range t.Files {
+			if f := &t.Files[i]; f.Family == before[0] {
+				f.Family = t.Families[0]
+			}
+		}
+	}
+}
+
+func (r *targetReader) files(families []bgp.Family) []FileSpec {
 	var out []FileSpec
 	if len(r.form.Files) == 0 {
 		r.fail(0, newFault(calico.RuleMissingField, "", "files is empty"))
@@ -217,7 +236,7 @@ func (r *targetReader) files() []FileSpec {
 		for _, flaw := range f.flaws(r.file, taken) {
 			r.fail(f.line(), flaw)
 		}
-		out = append(out, f.spec())
+		out = append(out, f.spec(families))
 	}
 	return out
 }

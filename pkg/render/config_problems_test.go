@@ -90,7 +90,8 @@ func TestConfigProblems(t *testing.T) {
 func TestConfigProblemsOfValues(t *testing.T) {
 	const octal = "\n    hint: modes are octal, however they are written: \"0640\", 0640, 640 and 0o640 are the same"
 	for _, tt := range []struct{ rule, field, want string }{
-		{"unknown family", "family: ipv6", `family is IPv4 or IPv6, not "ipv6" [enum]`},
+		{"unknown family", "family: ipv6", `family is IPv4, IPv6 or both, not "ipv6" [enum]`},
+		{"both families with files for one", "family: both", "the set's files are for IPv4 only [conflict]\n    hint: name files for both"},
 		{"relative binary", "binary: bin/bird", `binary "bin/bird" is neither the plain name of a program nor an absolute path [wrong-type]`},
 		{"not a version", "version: bird2", "version \"bird2\" is not a version of BIRD [wrong-type]\n    hint: write \"1.6\", \"2\" or any"},
 		{"unknown check", "check: required", "check is auto, require, off, not \"required\" [enum]\n    hint: did you mean \"require\"?"},

@@ -69,16 +69,16 @@ func complaints(t *testing.T, root string) []string {
 // plain compares targets without their templates.
 var plain = cmpopts.IgnoreFields(TargetConfig{}, "Set")
 
-var birdFiles = []FileSpec{{"bird.cfg", "main"}, {"bird_aggr.cfg", "aggregation"}, {"bird_ipam.cfg", "pools"}}
+var birdFiles = []FileSpec{{"bird.cfg", "main", bgp.IPv4}, {"bird_aggr.cfg", "aggregation", bgp.IPv4}, {"bird_ipam.cfg", "pools", bgp.IPv4}}
 
 func TestConfigDefaultsAreThoseOfCalicoNode(t *testing.T) {
 	c := config(t, tree(t, "conf.d/a.yaml", "targets: [{name: bird}, {name: bird6}]\n"))
 	want := []TargetConfig{{
-		Target:  Target{Name: "bird", Family: bgp.IPv4, Binary: "bird", Files: birdFiles},
+		Target:  Target{Name: "bird", Families: []bgp.Family{bgp.IPv4}, Binary: "bird", Files: birdFiles},
 		Version: "1.6", Check: CheckRequire, Directory: "/etc/calico/confd/config", Socket: "/var/run/calico/bird.ctl",
 	}, {
-		Target: Target{Name: "bird6", Family: bgp.IPv6, Binary: "bird6",
-			Files: []FileSpec{{"bird6.cfg", "main"}, {"bird6_aggr.cfg", "aggregation"}, {"bird6_ipam.cfg", "pools"}}},
+		Target: Target{Name: "bird6", Families: []bgp.Family{bgp.IPv6}, Binary: "bird6",
+			Files: []FileSpec{{"bird6.cfg", "main", bgp.IPv6}, {"bird6_aggr.cfg", "aggregation", bgp.IPv6}, {"bird6_ipam.cfg", "pools", bgp.IPv6}}},
 		Version: "1.6", Check: CheckRequire, Directory: "/etc/calico/confd/config", Socket: "/var/run/calico/bird6.ctl",
 	}}
 	if diff := cmp.Diff(want, c.Targets, plain); diff != "" {
@@ -118,24 +118,24 @@ targets:
 `, "one/a.tmpl", `{{define "first"}}{{template "second" .}}{{end}}{{define "second"}}{{end}}`,
 		"two/a.tmpl", `{{define "second"}}# two{{end}}`))
 	want := []TargetConfig{{
-		Target: Target{Name: "edge", Family: bgp.IPv6, Binary: "/opt/bird/bird",
-			Files: []FileSpec{{"edge.conf", "first"}, {"more.conf", "second"}}},
+		Target: Target{Name: "edge", Families: []bgp.Family{bgp.IPv6}, Binary: "/opt/bird/bird",
+			Files: []FileSpec{{"edge.conf", "first", bgp.IPv6}, {"more.conf", "second", bgp.IPv6}}},
 		Version: "2", Check: CheckOff, Directory: "/etc/bird", Mode: 0o640, Owner: &Owner{104, 200},
 		Reload: &ReloadConfig{Command: []string{"sv", "hup", "the bird", "1"}, Timeout: 90 * time.Second},
 	}, {
-		Target: Target{Name: "bird", Family: bgp.IPv4, Binary: "bird", Files: birdFiles},
+		Target: Target{Name: "bird", Families: []bgp.Family{bgp.IPv4}, Binary: "bird", Files: birdFiles},
 		Check:  CheckAuto, Directory: "/etc/calico/confd/config", Owner: &Owner{1000, -1},
 		Reload: &ReloadConfig{Signal: &SignalReload{PIDFile: "/run/bird.pid", Signal: "HUP"}, Timeout: 30 * time.Second},
 	}, {
-		Target: Target{Name: "bird6", Family: bgp.IPv6, Binary: "bird6",
-			Files: []FileSpec{{"bird6.cfg", "main"}, {"bird6_aggr.cfg", "aggregation"}, {"bird6_ipam.cfg", "pools"}}},
+		Target: Target{Name: "bird6", Families: []bgp.Family{bgp.IPv6}, Binary: "bird6",
+			Files: []FileSpec{{"bird6.cfg", "main", bgp.IPv6}, {"bird6_aggr.cfg", "aggregation", bgp.IPv6}, {"bird6_ipam.cfg", "pools", bgp.IPv6}}},
 		Version: "1.6", Check: CheckRequire, Directory: "/etc/calico/confd/config",
 		Reload: &ReloadConfig{Signal: &SignalReload{Process: "bird6", Signal: "USR1"}, Timeout: 30 * time.Second},
 	}}
 	if diff := cmp.Diff(want, c.Targets, plain); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	files, problems := c.Targets[0].Set.Render(c.Targets[0].Target, views(t).IPv6)
+	files, problems := c.Targets[0].Set.Render(c.Targets[0].Target, views(t))
 	if len(problems) > 0 || len(files) != 2 || string(files[0].Data) != "# two\n" {
 		t.Errorf("files %v, problems %v", files, problems)
 	}
@@ -146,6 +146,39 @@ func TestConfigTargetsWithoutTheSetsOwn(t *testing.T) {
 		"own/set.yaml", "bird: \"2\"\ntargets: [{name: edge, family: IPv4, binary: bird, files: [{name: x.conf, template: extra}]}]\n"))
 	if got := c.Targets[0]; got.Version != "2" || got.Main() != "x.conf" || got.Socket != "/var/run/calico/edge.ctl" {
 		t.Errorf("got %+v", got)
+	}
+}
+
+func TestConfigFamilies(t *testing.T) {
+	ipv4, ipv6 := []bgp.Family{bgp.IPv4}, []bgp.Family{bgp.IPv6}
+	own := append([]string{"conf.d/a.yaml", ""}, "own/"+dual[0], dual[1], "own/"+dual[2], dual[3])
+	for _, tt := range []struct {
+		rule, file string
+		families   []bgp.Family
+		files      []bgp.Family // those of the files
+	}{
+		{"files of the set go along with their target", "targets: [{name: bird, family: IPv6}]\n", ipv6, []bgp.Family{bgp.IPv6, bgp.IPv6, bgp.IPv6}},
+		{"the set's own families", "templates: ../own\ntargets: [{name: bird}]\n", bgp.Families, []bgp.Family{0, bgp.IPv4, bgp.IPv6}},
+		{"one of the set's families", "templates: ../own\ntargets: [{name: bird, family: IPv4}]\n", ipv4, []bgp.Family{0, bgp.IPv4, bgp.IPv6}},
+		{"files of its own", "templates: ../own\ntargets: [{name: bird, family: IPv4, files: [{name: a, template: part}, {name: b, template: first, family: both}]}]\n",
+			ipv4, []bgp.Family{bgp.IPv4, 0}},
+		{"both with files of its own", "targets: [{name: bird, family: both, files: [{name: a, template: main, family: IPv6}, {name: b, template: header}]}]\n",
+			bgp.Families, []bgp.Family{bgp.IPv6, 0}},
+	} {
+		t.Run(tt.rule, func(t *testing.T) {
+			own[1] = tt.file
+			got := config(t, tree(t, own...)).Targets[0]
+			var files []bgp.Family
+			for _, f := range got.Files {
+				files = append(files, f.Family)
+			}
+			if diff := cmp.Diff(tt.families, got.Families); diff != "" {
+				t.Errorf("families (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.files, files); diff != "" {
+				t.Errorf("files (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -244,7 +277,7 @@ func TestConfigOfDebian(t *testing.T) {
 			*target.Owner != (Owner{104, 105}) || target.Main() != target.Name+".conf" {
 			t.Errorf("got %+v", target)
 		}
-		files, problems := target.Set.Render(target.Target, v.Of(target.Family))
+		files, problems := target.Set.Render(target.Target, v)
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}

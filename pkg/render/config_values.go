@@ -23,12 +23,19 @@ const maxSocketPath = 107
 
 var versionForm = regexp.MustCompile(`^[0-9]+(\.[0-9]+){0,2}$`)
 
-func familyValue(text string) (bgp.Family, *fault) {
-	f, ok := parseFamily(text)
-	if !ok {
-		return f, newFault(calico.RuleEnum, "", "family is IPv4 or IPv6, not %q", text)
+// bothFamilies is written where there are both address families.
+const bothFamilies = "both"
+
+func familyValue(text string) ([]bgp.Family, *fault) {
+	for _, f := range bgp.Families {
+		if f.String() == text {
+			return []bgp.Family{f}, nil
+		}
 	}
-	return f, nil
+	if text == bothFamilies {
+		return bgp.Families, nil
+	}
+	return nil, newFault(calico.RuleEnum, "", "family is IPv4, IPv6 or both, not %q", text)
 }
 
 func binaryValue(text string) (string, *fault) {

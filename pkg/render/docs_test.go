@@ -96,7 +96,6 @@ func structs(t *testing.T, path string) map[string][]string {
 func TestManualNamesEveryField(t *testing.T) {
 	text := manual(t)
 	all := structs(t, filepath.Join("..", "bgp", "view.go"))
-	delete(all, "Views") // holds a View for each family; templates get one of them
 	all["Community"] = structs(t, filepath.Join("..", "calico", "types.go"))["Community"]
 	for name, want := range all {
 		if diff := cmp.Diff(want, rows(section(t, text, "### "+name), 2)); diff != "" {
@@ -113,7 +112,7 @@ func TestManualNamesEveryField(t *testing.T) {
 
 func TestManualNamesEveryMethod(t *testing.T) {
 	text := manual(t)
-	for _, v := range []any{&bgp.View{}, &bgp.Peer{}, &bgp.Policy{}, &bgp.FilterFunction{}, &calico.Community{}} {
+	for _, v := range []any{&bgp.Views{}, &bgp.View{}, &bgp.Peer{}, &bgp.Policy{}, &bgp.FilterFunction{}, &calico.Community{}} {
 		typ := reflect.TypeOf(v)
 		for i := range typ.NumMethod() {
 			if name := typ.Method(i).Name; name != "String" && !strings.Contains(text, "`."+name+"`") {
@@ -164,7 +163,7 @@ func TestManualExamples(t *testing.T) {
 		t.Errorf("bird6.cfg:\n%s", got["bird6.cfg"])
 	}
 	mustPass(t, got)
-	masked := text(t, load(t, dir("local.tmpl", texts[0])), bgp.Views{IPv4: Masked(v.IPv4), IPv6: v.IPv6})
+	masked := text(t, load(t, dir("local.tmpl", texts[0])), Masked(v))
 	if !strings.Contains(masked["bird.cfg"], texts[1]) {
 		t.Errorf("the manual shows\n%s\nbut bird.cfg is\n%s", texts[1], masked["bird.cfg"])
 	}
@@ -207,7 +206,7 @@ func TestManualMessages(t *testing.T) {
 	}
 	for _, hook := range []string{"{{.HoldTime}}", "{{.ClusterID}}", "{{.Password}}", "{{quote \"\\\"\"}}"} {
 		set := load(t, named("a.tmpl", `{{define "hook-40-peer"}}`+hook+`{{end}}`))
-		_, problems := set.Render(set.Targets[0], views(t).IPv4)
+		_, problems := set.Render(set.Targets[0], views(t))
 		add(problems)
 	}
 	for _, row := range rows(section(t, manual(t), "## Messages"), 1) {

@@ -11,7 +11,7 @@ import (
 )
 
 // failure renders bird with a hook filled, which must fail, and gives the problems.
-func failure(t *testing.T, v *bgp.View, hook, body string) []string {
+func failure(t *testing.T, v bgp.Views, hook, body string) []string {
 	t.Helper()
 	set := load(t, dir("local.tmpl", "{{define \""+hook+"\"}}\n"+body+"\n{{end}}"))
 	files, problems := set.Render(set.Targets[0], v)
@@ -52,7 +52,7 @@ func TestExecutionProblems(t *testing.T) {
 			"custom/local.tmpl:2:3: error: executing \"hook-40-peer\" at <seconds .KeepaliveTime>: error calling seconds: seconds of a duration that is not set [template]"},
 	} {
 		t.Run(tt.rule, func(t *testing.T) {
-			if diff := cmp.Diff([]string{tt.want}, failure(t, views(t).IPv4, tt.hook, tt.body)); diff != "" {
+			if diff := cmp.Diff([]string{tt.want}, failure(t, views(t), tt.hook, tt.body)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -71,7 +71,7 @@ func TestMissingMapKey(t *testing.T) {
 
 func TestProblemsOfAllFiles(t *testing.T) {
 	set := load(t, dir("local.tmpl", `{{define "pools"}}{{.A}}{{end}}{{define "aggregation"}}{{.B}}{{end}}`))
-	files, problems := set.Render(set.Targets[1], views(t).IPv6)
+	files, problems := set.Render(set.Targets[1], views(t))
 	if files != nil || len(problems) != 2 {
 		t.Errorf("got %d files, problems %v", len(files), problems)
 	}
@@ -89,7 +89,7 @@ func TestUnprintedValues(t *testing.T) {
 			"\"(secret)\"" + set + "only quote writes a password, as in {{quote .Password}}"},
 	} {
 		t.Run(tt.rule, func(t *testing.T) {
-			got := failure(t, views(t).IPv4, tt.hook, tt.body)
+			got := failure(t, views(t), tt.hook, tt.body)
 			if len(got) != 1 || !strings.HasPrefix(got[0], "bird.cfg:") || !strings.HasSuffix(got[0], ": error: the rendered line contains "+tt.want) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
@@ -121,7 +121,7 @@ func TestPasswordsThatLookLikeNothing(t *testing.T) {
 		}
 		// It must not hide a value that really is missing.
 		set := load(t, dir("local.tmpl", "{{define \"hook-10-top\"}}# {{.Node.ClusterID}}{{end}}"))
-		if _, problems := set.Render(set.Targets[0], v.IPv4); len(problems) != 1 {
+		if _, problems := set.Render(set.Targets[0], v); len(problems) != 1 {
 			t.Errorf("with the password %s: %v", password, problems)
 		}
 	}
@@ -133,7 +133,7 @@ func TestQuoteErrorInAPeerNeverShowsThePassword(t *testing.T) {
 		v.IPv4.Peers[i].Password = bgp.NewSecret(canary + "\"")
 	}
 	set := load(t)
-	_, problems := set.Render(set.Targets[0], v.IPv4)
+	_, problems := set.Render(set.Targets[0], v)
 	if len(problems) != 1 || strings.Contains(problems[0].String(), "canary") || !strings.HasPrefix(problems[0].Position.String(), "templates/bird1/bgp.tmpl:") {
 		t.Errorf("got %v", problems)
 	}

@@ -47,7 +47,7 @@ func position(text string) calico.Position {
 // types are what templates can reach, by name.
 var types = func() map[string]reflect.Type {
 	m := map[string]reflect.Type{}
-	for _, v := range []any{bgp.View{}, bgp.NodeInfo{}, bgp.Listen{}, bgp.Route{}, bgp.PoolReject{}, bgp.Gateway{}, bgp.NextHop{},
+	for _, v := range []any{bgp.Views{}, bgp.View{}, bgp.NodeInfo{}, bgp.Listen{}, bgp.Route{}, bgp.PoolReject{}, bgp.Gateway{}, bgp.NextHop{},
 		bgp.CommunityRule{}, bgp.KernelRule{}, bgp.Peer{}, bgp.FilterFunction{}, bgp.FilterRule{}, bgp.Condition{},
 		bgp.PrefixCondition{}, bgp.Operation{}, bgp.Policy{}, bgp.FilterCall{}, calico.Community{}, policyContext{}} {
 		t := reflect.TypeOf(v)

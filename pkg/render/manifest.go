@@ -32,6 +32,7 @@ type manifestTarget struct {
 type fileForm struct {
 	Name     word `yaml:"name"`
 	Template word `yaml:"template"`
+	Family   word `yaml:"family"`
 }
 
 // line is where the target is, as far as that is known.
@@ -96,9 +97,9 @@ func (r *manifestReader) target(t manifestTarget) Target {
 		fail(0, "there is one of this name at %s already", r.at(first))
 	}
 	r.names[out.Name] = t.line()
-	family, ok := parseFamily(t.Family.text)
-	if out.Family = family; !ok {
-		fail(t.Family.line, "family is IPv4 or IPv6, not %q", t.Family.text)
+	families, f := familyValue(t.Family.text)
+	if out.Families = families; f != nil {
+		fail(t.Family.line, "%s", f.message)
 	}
 	if t.Name.text == "" || t.Binary.text == "" || len(t.Files) == 0 {
 		fail(0, "name, binary and files are required")
@@ -110,8 +111,8 @@ func (r *manifestReader) target(t manifestTarget) Target {
 		for _, flaw := range f.flaws(r.label, r.taken) {
 			fail(f.Name.line, "%s", flaw.message)
 		}
-		out.Files = append(out.Files, f.spec())
-		r.requests = append(r.requests, request{f.spec(), r.at(f.line())})
+		out.Files = append(out.Files, f.spec(families))
+		r.requests = append(r.requests, request{f.spec(families), r.at(f.line())})
 	}
 	return out
 }
@@ -120,17 +121,18 @@ func (r *manifestReader) at(line int) calico.Position {
 	return calico.Position{File: r.label, Line: line}
 }
 
-// parseFamily reads the name of an address family.
-func parseFamily(text string) (bgp.Family, bool) {
-	for _, f := range bgp.Families {
-		if f.String() == text {
-			return f, true
-		}
+// spec is the file in a target of some families. When it names none itself it is of the
+// target's, be that one or both.
+func (f fileForm) spec(families []bgp.Family) FileSpec {
+	if f.Family.given() {
+		families, _ = familyValue(f.Family.text) // flaws tells what is wrong with it
 	}
-	return bgp.IPv4, false
+	out := FileSpec{Name: f.Name.text, Template: f.Template.text}
+	if len(families) == 1 {
+		out.Family = families[0]
+	}
+	return out
 }
-
-func (f fileForm) spec() FileSpec { return FileSpec{f.Name.text, f.Template.text} }
 
 // line is where the file's template is asked for, as far as that is known.
 func (f fileForm) line() int { return cmp.Or(f.Template.line, f.Name.line) }
@@ -148,6 +150,12 @@ func (f fileForm) flaws(label string, taken map[string]int) []*fault {
 	}
 	if f.Template.text == "" {
 		out = append(out, newFault(calico.RuleMissingField, "", "file %q: template is required", name))
+	}
+	if f.Family.given() {
+		if _, flaw := familyValue(f.Family.text); flaw != nil {
+			flaw.message = fmt.Sprintf("file %q: ", name) + flaw.message
+			out = append(out, flaw)
+		}
 	}
 	taken[name] = f.line()
 	return out

@@ -31,8 +31,8 @@ const extra = `{{define "extra"}}# for {{.Node.Name}}{{end}}`
 func TestOverlayWithItsOwnManifest(t *testing.T) {
 	set := load(t, dir("set.yaml", goodManifest, "extra.tmpl", extra))
 	want := []Target{
-		{Name: "bird", Family: bgp.IPv4, Binary: "bird", Files: []FileSpec{{"bird.cfg", "main"}, {"extra.cfg", "extra"}}},
-		{Name: "bird6", Family: bgp.IPv6, Binary: "bird6", Files: []FileSpec{{"bird6.cfg", "main"}}},
+		{Name: "bird", Families: []bgp.Family{bgp.IPv4}, Binary: "bird", Files: []FileSpec{{"bird.cfg", "main", bgp.IPv4}, {"extra.cfg", "extra", bgp.IPv4}}},
+		{Name: "bird6", Families: []bgp.Family{bgp.IPv6}, Binary: "bird6", Files: []FileSpec{{"bird6.cfg", "main", bgp.IPv6}}},
 	}
 	if diff := cmp.Diff(want, set.Targets); diff != "" || set.Description != "ours" || set.Bird != "1.6" {
 		t.Errorf("%q %q (-want +got):\n%s", set.Description, set.Bird, diff)
@@ -88,9 +88,9 @@ func TestManifestProblems(t *testing.T) {
 		{"no files", replaced("    files:\n      - {name: bird6.cfg, template: main}\n", ""), []string{
 			`custom/set.yaml:10: error: target "bird6": name, binary and files are required [template]`}},
 		{"no family", replaced("    family: IPv6\n", ""), []string{
-			`custom/set.yaml:10: error: target "bird6": family is IPv4 or IPv6, not "" [template]`}},
+			`custom/set.yaml:10: error: target "bird6": family is IPv4, IPv6 or both, not "" [template]`}},
 		{"unknown family", replaced("family: IPv6", "family: ipv6"), []string{
-			`custom/set.yaml:11: error: target "bird6": family is IPv4 or IPv6, not "ipv6" [template]`}},
+			`custom/set.yaml:11: error: target "bird6": family is IPv4, IPv6 or both, not "ipv6" [template]`}},
 		{"no file name", replaced("name: bird6.cfg, ", ""), []string{
 			`custom/set.yaml:10: error: target "bird6": "" is not a plain file name [template]`}},
 		{"no template", replaced("bird6.cfg, template: main", "bird6.cfg"), []string{
@@ -127,6 +127,59 @@ func TestManifestFileNamesStayInTheDirectory(t *testing.T) {
 func TestBaseWithoutManifest(t *testing.T) {
 	_, problems := Load(dir("a.tmpl", extra))
 	if diff := cmp.Diff([]string{"set.yaml: error: the set has no such file, which says what it makes [template]"}, texts(problems)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// dual has a target of both families: a file made of both Views includes one of each.
+var dual = []string{"set.yaml", `bird: "2"
+targets:
+  - name: bird
+    family: both
+    binary: bird
+    files:
+      - {name: bird.cfg, template: first}
+      - {name: four.cfg, template: part, family: IPv4}
+      - {name: six.cfg, template: part, family: IPv6}
+`, "a.tmpl", `{{define "first"}}{{range .All}}# {{.Family}}
+{{end}}# {{with .IPv6}}six{{else}}no six{{end}}{{end}}{{define "part"}}# {{.Family}} of {{.Node.Name}}{{end}}`}
+
+func TestTargetOfBothFamilies(t *testing.T) {
+	set, problems := Load(dir(dual...))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	target := set.Targets[0]
+	if target.FamilyName() != "both" {
+		t.Errorf("the family is %s", target.FamilyName())
+	}
+	want := map[string]string{"bird.cfg": "# IPv4\n# IPv6\n# six\n", "four.cfg": "# IPv4 of edge-1\n", "six.cfg": "# IPv6 of edge-1\n"}
+	if diff := cmp.Diff(want, text(t, set, views(t))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if target.ReadyFor(views(t).Only([]bgp.Family{bgp.IPv4})) || !target.ReadyFor(views(t)) {
+		t.Error("it needs both Views")
+	}
+
+	four, ok := target.Only([]bgp.Family{bgp.IPv4})
+	if !ok || four.FamilyName() != "IPv4" || !four.ReadyFor(views(t).Only([]bgp.Family{bgp.IPv4})) {
+		t.Errorf("for IPv4 only it is %+v", four)
+	}
+	set.Targets[0] = four
+	want = map[string]string{"bird.cfg": "# IPv4\n# no six\n", "four.cfg": "# IPv4 of edge-1\n",
+		"six.cfg": "# Empty: this daemon is given no IPv6 configuration.\n"}
+	if diff := cmp.Diff(want, text(t, set, views(t))); diff != "" {
+		t.Errorf("for IPv4 only (-want +got):\n%s", diff)
+	}
+	if _, ok := target.Only(nil); ok {
+		t.Error("a target is left for no family")
+	}
+}
+
+func TestFamilyOfAFileProblem(t *testing.T) {
+	_, problems := Load(dir(dual[0], strings.Replace(dual[1], "family: IPv6", "family: six", 1), dual[2], dual[3]))
+	want := []string{`custom/set.yaml:9: error: target "bird": file "six.cfg": family is IPv4, IPv6 or both, not "six" [template]`}
+	if diff := cmp.Diff(want, texts(problems)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -18,22 +18,22 @@ type File struct {
 	HasSecret bool
 }
 
-// Render makes all files of a target from the View of its family. When any template fails
-// there are no files, only problems: part of a set is never useful.
-func (s *Set) Render(t Target, v *bgp.View) ([]File, []calico.Problem) {
+// Render makes all files of a target from the Views of its families, which must be there;
+// no other View is used. When any template fails there are no files, only problems: part of
+// a set is never useful.
+func (s *Set) Render(t Target, views bgp.Views) ([]File, []calico.Problem) {
 	var files []File
 	var problems []calico.Problem
-	secrets := passwords(v)
+	views = views.Only(t.Families)
+	secrets := passwords(views)
 	for _, spec := range t.Files {
-		var b bytes.Buffer
-		b.Grow(4096 + 256*len(v.Peers))
-		if err := s.tmpl.ExecuteTemplate(&b, spec.Template, v); err != nil {
+		data, err := s.execute(spec, views)
+		if err != nil {
 			p := templateProblem(err)
-			p.Message = Conceal(v, p.Message)
+			p.Message = Conceal(views, p.Message)
 			problems = append(problems, p)
 			continue
 		}
-		data := tidy(b.Bytes())
 		problems = append(problems, unprinted(spec.Name, data, secrets)...)
 		files = append(files, File{Name: spec.Name, Data: data, HasSecret: holdsSecret(data, secrets)})
 	}
@@ -41,6 +41,27 @@ func (s *Set) Render(t Target, v *bgp.View) ([]File, []calico.Problem) {
 		return nil, problems
 	}
 	return files, nil
+}
+
+// execute makes one file. One of a family that the target does not have is still there,
+// since another file may include it.
+func (s *Set) execute(spec FileSpec, views bgp.Views) ([]byte, error) {
+	var dot any = views
+	if spec.Family != 0 {
+		v := views.Of(spec.Family)
+		if v == nil {
+			return fmt.Appendln(nil, comment(fmt.Sprintf("Empty: this daemon is given no %s configuration.", spec.Family))), nil
+		}
+		views, dot = views.Only([]bgp.Family{spec.Family}), v
+	}
+	var b bytes.Buffer
+	for _, v := range views.All() {
+		b.Grow(4096 + 256*len(v.Peers))
+	}
+	if err := s.tmpl.ExecuteTemplate(&b, spec.Template, dot); err != nil {
+		return nil, err
+	}
+	return tidy(b.Bytes()), nil
 }
 
 // tidy takes away blanks at the ends of lines, and empty lines at both ends, before a

@@ -54,7 +54,7 @@ func TestHasSecret(t *testing.T) {
 			set := load(t, dir("x.tmpl", fmt.Sprintf("{{define \"hook-30-bgp-template\"}}\n  %s{{end}}", tt.hook)))
 			got := map[string]bool{}
 			for _, target := range set.Targets {
-				files, problems := set.Render(target, v.Of(target.Family))
+				files, problems := set.Render(target, v)
 				if len(problems) > 0 {
 					t.Fatal(problems)
 				}
@@ -162,7 +162,7 @@ func TestFindFile(t *testing.T) {
 func TestMasked(t *testing.T) {
 	v := views(t)
 	set := load(t)
-	masked := Masked(v.IPv4)
+	masked := Masked(v)
 	files, problems := set.Render(set.Targets[0], masked)
 	if len(problems) > 0 {
 		t.Fatal(problems)
@@ -183,9 +183,9 @@ func TestMasked(t *testing.T) {
 }
 
 func TestConceal(t *testing.T) {
-	v := &bgp.View{Peers: []bgp.Peer{
-		{Password: bgp.NewSecret("open")}, {}, {Password: bgp.NewSecret("open sesame")}, {Password: bgp.NewSecret("open")},
-	}}
+	v := bgp.Views{IPv4: &bgp.View{Peers: []bgp.Peer{
+		{Password: bgp.NewSecret("open")}, {}, {Password: bgp.NewSecret("open")},
+	}}, IPv6: &bgp.View{Peers: []bgp.Peer{{Password: bgp.NewSecret("open sesame")}}}}
 	for in, want := range map[string]string{
 		"nothing here":                      "nothing here",
 		"open, open sesame":                 "********, ********",

@@ -12,15 +12,17 @@ import (
 // mask stands for a password where it is not to be seen.
 const mask = "********"
 
-// passwords returns the different passwords in a View, longer ones first, so that
+// passwords returns the different passwords in Views, longer ones first, so that
 // replacing one leaves nothing behind of another that contains it.
-func passwords(v *bgp.View) [][]byte {
+func passwords(views bgp.Views) [][]byte {
 	seen := map[string]bool{}
 	var out [][]byte
-	for _, p := range v.Peers {
-		if s := p.Password.Reveal(); s != "" && !seen[s] {
-			seen[s] = true
-			out = append(out, []byte(s))
+	for _, v := range views.All() {
+		for _, p := range v.Peers {
+			if s := p.Password.Reveal(); s != "" && !seen[s] {
+				seen[s] = true
+				out = append(out, []byte(s))
+			}
 		}
 	}
 	slices.SortFunc(out, func(a, b []byte) int { return len(b) - len(a) })
@@ -37,9 +39,16 @@ func holdsSecret(data []byte, secrets [][]byte) bool {
 		literalPassword.Match(data)
 }
 
-// Masked returns a View like v with placeholders for passwords, for showing what it
-// renders to.
-func Masked(v *bgp.View) *bgp.View {
+// Masked returns Views like these with placeholders for passwords, for showing what they
+// render to.
+func Masked(views bgp.Views) bgp.Views {
+	return bgp.Views{IPv4: masked(views.IPv4), IPv6: masked(views.IPv6)}
+}
+
+func masked(v *bgp.View) *bgp.View {
+	if v == nil {
+		return nil
+	}
 	masked := *v
 	masked.Peers = slices.Clone(v.Peers)
 	for i := range masked.Peers {
@@ -50,10 +59,10 @@ func Masked(v *bgp.View) *bgp.View {
 	return &masked
 }
 
-// Conceal puts placeholders in place of a View's passwords in a text, and of any password
+// Conceal puts placeholders in place of the Views' passwords in a text, and of any password
 // that stands there in BIRD's syntax.
-func Conceal(v *bgp.View, text string) string {
-	for _, s := range passwords(v) {
+func Conceal(views bgp.Views, text string) string {
+	for _, s := range passwords(views) {
 		text = strings.ReplaceAll(text, string(s), mask)
 	}
 	return literalPassword.ReplaceAllString(text, `${1}"`+mask+`"`)

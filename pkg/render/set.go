@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -14,8 +15,8 @@ import (
 // Target is one BIRD daemon and its files.
 type Target struct {
 	Name string
-	// Family is the family of the View that the files are made of.
-	Family bgp.Family
+	// Families are those of the Views that the files are made of: one or both.
+	Families []bgp.Family
 	// Binary is the daemon's program, which checks the files: a name, or an absolute path.
 	Binary string
 	Files  []FileSpec // the first is the one BIRD starts with
@@ -24,9 +25,37 @@ type Target struct {
 // Main is the name of the file that BIRD starts with.
 func (t Target) Main() string { return t.Files[0].Name }
 
+// FamilyName is how the families are written: IPv4, IPv6 or both.
+func (t Target) FamilyName() string {
+	if len(t.Families) == 1 {
+		return t.Families[0].String()
+	}
+	return bothFamilies
+}
+
+// Only returns the target for some of its families; false when none is left. It keeps the
+// files of the other families, which then are empty, since others may include them.
+func (t Target) Only(families []bgp.Family) (Target, bool) {
+	var left []bgp.Family
+	for _, f := range t.Families {
+		if slices.Contains(families, f) {
+			left = append(left, f)
+		}
+	}
+	t.Families = left
+	return t, len(left) > 0
+}
+
+// ReadyFor tells that all the Views are there that the target needs.
+func (t Target) ReadyFor(views bgp.Views) bool {
+	return len(views.Only(t.Families).All()) == len(t.Families)
+}
+
 // FileSpec says which template makes which file.
 type FileSpec struct {
 	Name, Template string
+	// Family is that of the View that the template gets; zero gives it the bgp.Views.
+	Family bgp.Family
 }
 
 // Set is a loaded set of templates with what it makes.

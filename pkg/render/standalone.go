@@ -51,7 +51,11 @@ func Standalone(o StandaloneOptions) (*Config, []calico.Problem) {
 func (l *configLoader) standalone(set *Set, o StandaloneOptions) {
 	var made []Target
 	for _, t := range set.Targets {
-		if o.Families == nil || slices.Contains(o.Families, t.Family) {
+		of := o.Families
+		if of == nil {
+			of = bgp.Families
+		}
+		if t, ok := t.Only(of); ok {
 			made = append(made, t)
 		}
 	}

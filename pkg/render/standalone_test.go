@@ -24,11 +24,11 @@ func TestStandalone(t *testing.T) {
 		t.Fatal(problems)
 	}
 	want := []TargetConfig{{
-		Target:  Target{Name: "bird", Family: bgp.IPv4, Binary: filepath.Join(at, "sbin/bird"), Files: birdFiles},
+		Target:  Target{Name: "bird", Families: []bgp.Family{bgp.IPv4}, Binary: filepath.Join(at, "sbin/bird"), Files: birdFiles},
 		Version: "1.6", Check: CheckAuto, Directory: filepath.Join(at, "out"),
 	}, {
-		Target: Target{Name: "bird6", Family: bgp.IPv6, Binary: filepath.Join(at, "sbin/bird6"),
-			Files: []FileSpec{{"bird6.cfg", "main"}, {"bird6_aggr.cfg", "aggregation"}, {"bird6_ipam.cfg", "pools"}}},
+		Target: Target{Name: "bird6", Families: []bgp.Family{bgp.IPv6}, Binary: filepath.Join(at, "sbin/bird6"),
+			Files: []FileSpec{{"bird6.cfg", "main", bgp.IPv6}, {"bird6_aggr.cfg", "aggregation", bgp.IPv6}, {"bird6_ipam.cfg", "pools", bgp.IPv6}}},
 		Version: "1.6", Check: CheckAuto, Directory: filepath.Join(at, "out"), Socket: "/run/bird/bird6.ctl",
 	}}
 	if diff := cmp.Diff(want, c.Targets, plain); diff != "" {

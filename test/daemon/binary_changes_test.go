@@ -182,7 +182,7 @@ func (s *setup) rendered(paths ...string) map[string]string {
 	}
 	views, _ := bgp.Compute(resources, node, bgp.Options{Families: ipv4})
 	c := config.Targets[0]
-	files, problems := c.Set.Render(c.Target, views.Of(c.Family))
+	files, problems := c.Set.Render(c.Target, views)
 	if len(problems) > 0 {
 		s.t.Fatal(problems)
 	}

@@ -89,11 +89,10 @@ func (c *Cluster) TryRender(set *render.Set, node string) (*Result, error) {
 	r.Problems = slices.Concat(c.Problems, problems)
 	calico.SortProblems(r.Problems)
 	for _, target := range set.Targets {
-		view := r.Views.Of(target.Family)
-		if view == nil {
+		if !target.ReadyFor(r.Views) {
 			continue
 		}
-		files, problems := set.Render(target, view)
+		files, problems := set.Render(target, r.Views)
 		if len(problems) > 0 {
 			return nil, fmt.Errorf("%s for %s: %v", target.Name, node, problems)
 		}
@@ -117,11 +116,11 @@ func (r *Result) Check(t testing.TB) {
 func (r *Result) TryCheck(t testing.TB) error {
 	t.Helper()
 	for _, target := range r.set.Targets {
-		if r.Views.Of(target.Family) == nil {
+		if !target.ReadyFor(r.Views) {
 			continue
 		}
 		binary := birdtest.Bird(t)
-		if target.Family == bgp.IPv6 {
+		if target.Binary == "bird6" {
 			binary = birdtest.Bird6(t)
 		}
 		dir := t.TempDir()

@@ -16,7 +16,7 @@ func BenchmarkRender(b *testing.B) {
 		r := fromtext.Input{Text: text}.Decode().Render(b, benchNode)
 		measure(b, func() {
 			for _, target := range set.Targets {
-				if _, problems := set.Render(target, r.Views.Of(target.Family)); len(problems) > 0 {
+				if _, problems := set.Render(target, r.Views); len(problems) > 0 {
 					b.Fatal(problems)
 				}
 			}

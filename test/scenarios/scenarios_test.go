@@ -139,13 +139,12 @@ func (s *scenario) render(t *testing.T) []txtar.File {
 	var files []txtar.File
 	s.targets, s.results = set.Targets, map[string][]render.File{}
 	for _, target := range set.Targets {
-		view := views.Of(target.Family)
-		if view == nil {
+		if !target.ReadyFor(views) {
 			continue
 		}
-		s.results[target.Name], more = set.Render(target, view)
+		s.results[target.Name], more = set.Render(target, views)
 		problems = append(problems, more...)
-		shown, _ := set.Render(target, render.Masked(view))
+		shown, _ := set.Render(target, render.Masked(views))
 		for _, f := range shown {
 			if len(s.args.Files) == 0 || slices.Contains(s.args.Files, f.Name) {
 				files = append(files, txtar.File{Name: f.Name, Data: f.Data})
