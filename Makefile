@@ -43,6 +43,11 @@ lint: ## check formatting, go vet, staticcheck
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 
+.PHONY: lab
+lab: $(if $(own_bird),,tools) build ## measure restarts of nodes in namespaces, as root, and print a table
+	@$(GO) build -o bin/lab ./test/lab/table
+	@exec bin/lab bin/birdconfd
+
 .PHONY: bench
 bench: ## run the benchmarks
 	@dirs=$$(grep -rl --include='*_test.go' '^func Benchmark' ./cmd ./pkg ./test | xargs -r -n1 dirname | sort -u); \

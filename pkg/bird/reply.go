@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -43,6 +44,11 @@ func (r Reply) texts() []string {
 		texts = append(texts, line.Text)
 	}
 	return texts
+}
+
+// has tells whether a line has this code.
+func (r Reply) has(code int) bool {
+	return slices.ContainsFunc(r.Lines, func(l Line) bool { return l.Code == code })
 }
 
 func (r Reply) last() Line { return r.Lines[len(r.Lines)-1] }

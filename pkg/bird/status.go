@@ -70,8 +70,14 @@ func parseTime(text string) time.Time {
 // SameLoad tells whether two replies can be those of one daemon which was not told to
 // load a configuration between them. Its texts alone do not: see Status.
 func (s Status) SameLoad(o Status) bool {
-	return sameTime(s.LastReboot, o.LastReboot, s.Booted, o.Booted) &&
+	return s.SameStart(o) &&
 		sameTime(s.LastReconfiguration, o.LastReconfiguration, s.Configured, o.Configured)
+}
+
+// SameStart tells whether two replies can be those of one daemon. Two that were started
+// within a second of each other are taken for one.
+func (s Status) SameStart(o Status) bool {
+	return sameTime(s.LastReboot, o.LastReboot, s.Booted, o.Booted)
 }
 
 func sameTime(a, b time.Time, textA, textB string) bool {
@@ -127,11 +133,14 @@ type Recovery struct {
 	// that makes sense, as 1.6 does when its timer has overflowed.
 	Left      time.Duration
 	LeftKnown bool
+	// Total is "graceful restart wait" as it is configured now, zero when LeftKnown is
+	// false. Left can be longer: BIRD goes on with the value that it has started with.
+	Total time.Duration
 }
 
 var (
 	recoveryWaiting = regexp.MustCompile(`^Waiting for (\d+) (?:protocols?|channels?) to recover$`)
-	recoveryTimer   = regexp.MustCompile(`^Wait timer is (\d+(?:\.\d+)?)/\d+(?:\.\d+)?$`)
+	recoveryTimer   = regexp.MustCompile(`^Wait timer is (\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)$`)
 )
 
 // ParseRecovery reads the texts of the lines of a "show status" reply, without their codes.
@@ -145,7 +154,10 @@ func ParseRecovery(lines []string) Recovery {
 			r.Waiting, _ = strconv.Atoi(m[1]) // digits by the expression
 		} else if m := recoveryTimer.FindStringSubmatch(line); m != nil {
 			left, err := time.ParseDuration(m[1] + "s")
-			r.Left, r.LeftKnown = left, err == nil
+			total, errTotal := time.ParseDuration(m[2] + "s")
+			if r.LeftKnown = err == nil && errTotal == nil; r.LeftKnown {
+				r.Left, r.Total = left, total
+			}
 		}
 	}
 	return r
@@ -187,6 +199,13 @@ func (p Protocol) IsBGP() bool { return p.Proto == "BGP" }
 
 // Established tells whether it is a BGP session that is up (RFC 4271 section 8.2.2).
 func (p Protocol) Established() bool { return p.IsBGP() && strings.HasPrefix(p.Info, "Established") }
+
+// ComingUp tells whether a BGP session is being opened: the neighbor has taken the
+// connection.
+func (p Protocol) ComingUp() bool {
+	state, _, _ := strings.Cut(p.Info, " ")
+	return p.IsBGP() && (state == "OpenSent" || state == "OpenConfirm")
+}
 
 // Exchanges reports whether a BGP session carries routes in both directions: it is
 // established, and no recovery holds back what it exports.

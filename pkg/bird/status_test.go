@@ -17,13 +17,14 @@ func TestParseRecovery(t *testing.T) {
 		want  Recovery
 	}{
 		{"1.6", []string{"Graceful restart recovery in progress", "  Waiting for 1 protocols to recover", "  Wait timer is 2/5"},
-			Recovery{true, 1, 2 * time.Second, true}},
+			Recovery{true, 1, 2 * time.Second, true, 5 * time.Second}},
 		{"2.0", []string{"BIRD 2.0.12", "Router ID is 192.0.2.4", "Graceful restart recovery in progress", "  Waiting for 1 channels to recover", "  Wait timer is 15.277/20", "Daemon is up and running"},
-			Recovery{true, 1, 15277 * time.Millisecond, true}},
+			Recovery{true, 1, 15277 * time.Millisecond, true, 20 * time.Second}},
 		{"1.6 with a timer that has overflowed", []string{"Graceful restart recovery in progress", "  Waiting for 2 protocols to recover", "  Wait timer is -5/-1"},
 			Recovery{InProgress: true, Waiting: 2}},
 		{"none", []string{"BIRD 1.6.8", "Router ID is 192.0.2.4", "Current server time is 2026-11-30 21:38:06", "Daemon is up and running"}, Recovery{}},
 		{"a timer that is no number of seconds", []string{"Graceful restart recovery in progress", "  Wait timer is 99999999999999999999/1"}, Recovery{InProgress: true}},
+		{"a wait that is no number of seconds", []string{"Graceful restart recovery in progress", "  Wait timer is 1/99999999999999999999"}, Recovery{InProgress: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := ParseRecovery(tt.lines); got != tt.want {
@@ -102,7 +103,7 @@ func TestStatusStates(t *testing.T) {
 	} {
 		c := fake(t, script(greeting, "1000-BIRD v0.3.3+birdv1.6.8\n0024-Graceful restart recovery in progress\n   Waiting for 1 channels to recover\n   Wait timer is 84.860/100\n0013 "+state+"\n"))
 		s, err := dial(t, c).Status(t.Context())
-		want.Version, want.State, want.Recovery = Version{1, 6, 8}, state, Recovery{true, 1, 84860 * time.Millisecond, true}
+		want.Version, want.State, want.Recovery = Version{1, 6, 8}, state, Recovery{true, 1, 84860 * time.Millisecond, true, 100 * time.Second}
 		if err != nil || s != want {
 			t.Errorf("got %+v, %v; want %+v", s, err, want)
 		}

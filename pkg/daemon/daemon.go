@@ -42,6 +42,12 @@ type Options struct {
 	// LookEvery is how often it is made sure that what was applied still is: that nobody has
 	// changed the files or had BIRD load others.
 	LookEvery time.Duration
+	// ReadinessAge is for how long nodes count as not ready after the source was last certain
+	// of it; DefaultMaxAge of package recovery when zero.
+	ReadinessAge time.Duration
+	// ReleaseUnreachable is how long a session may not come up after a start of BIRD 1.6 until
+	// the recovery waits for it no longer, if all others have recovered; zero for ever.
+	ReleaseUnreachable time.Duration
 	// Shutdown is how long Run may take to return after its context has ended.
 	Shutdown time.Duration
 	// Reload makes the loop load conf.d and templates anew, Override makes it apply what the

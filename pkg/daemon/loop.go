@@ -10,8 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/birdconfd/birdconfd/pkg/bgp"
 	"github.com/birdconfd/birdconfd/pkg/calico"
 	"github.com/birdconfd/birdconfd/pkg/datastore"
+	"github.com/birdconfd/birdconfd/pkg/recovery"
 )
 
 // loop owns the daemon's state. Its fields are used by run's goroutine only, but for those
@@ -30,6 +32,8 @@ type loop struct {
 
 	started  time.Time
 	snapshot *datastore.Snapshot
+	// views are those of the computed snapshot, for daemons that have started.
+	views bgp.Views
 	// computed is the snapshot of which the targets have been rendered.
 	computed *calico.Cluster
 	targets  []*target
@@ -37,7 +41,9 @@ type loop struct {
 	pace     pace
 	causes   []string
 	renders  uint64
-	// problems by where they come from: loading, and computing with rendering.
+	// believes tells that what is known of nodes' readiness is new enough.
+	believes bool
+	// problems by where they come from: loading, and computing. Targets have theirs.
 	loadProblems, renderProblems []calico.Problem
 	known                        map[string]bool // problems that were logged
 	ready                        bool
@@ -49,6 +55,7 @@ func newLoop(o *Options) *loop {
 	o.SocketTimeout = cmp.Or(o.SocketTimeout, DefaultSocketTimeout)
 	o.LookEvery = cmp.Or(o.LookEvery, DefaultLookEvery)
 	o.Shutdown = cmp.Or(o.Shutdown, DefaultShutdown)
+	o.ReadinessAge = cmp.Or(o.ReadinessAge, recovery.DefaultMaxAge)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -83,6 +90,8 @@ func (l *loop) run(ctx context.Context) error {
 	defer l.finish()
 	watchdog := l.notifier.Tick()
 	defer watchdog.Stop()
+	know := time.NewTicker(l.o.LookEvery)
+	defer know.Stop()
 	l.load(ctx)
 	l.publish()
 	for {
@@ -116,6 +125,8 @@ func (l *loop) run(ctx context.Context) error {
 			continue
 		case <-watchdog.C:
 			l.notifier.Alive()
+		case <-know.C:
+			l.tellPeers()
 		case <-wake:
 		}
 		stop()
@@ -140,6 +151,11 @@ func (l *loop) nextWake() (<-chan time.Time, func()) {
 			next = t.held.Until
 		}
 	}
+	for _, due := range []time.Time{l.doubtsAt(), l.readyAt()} {
+		if !due.IsZero() && (next.IsZero() || due.Before(next)) {
+			next = due
+		}
+	}
 	if next.IsZero() {
 		return nil, func() {}
 	}
@@ -157,6 +173,8 @@ func (l *loop) act() {
 		l.pace.act(now)
 		l.render()
 	}
+	l.doubt()
+	l.tellReady()
 	for _, t := range l.targets {
 		if t.held != nil && !t.held.Until.After(now) {
 			l.release(t, "it has stayed the same for "+l.o.Guard.Hold.String())

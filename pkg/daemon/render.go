@@ -8,6 +8,7 @@ import (
 
 	"github.com/birdconfd/birdconfd/pkg/bgp"
 	"github.com/birdconfd/birdconfd/pkg/calico"
+	"github.com/birdconfd/birdconfd/pkg/recovery"
 	"github.com/birdconfd/birdconfd/pkg/render"
 )
 
@@ -18,56 +19,67 @@ func (l *loop) render() {
 		l.causes = mergeCauses(l.causes, causesOf(l.computed, cluster))
 	}
 	views, problems := bgp.Compute(cluster, l.o.Node, l.o.Compute)
-	l.computed = cluster
+	l.computed, l.views = cluster, views
 	l.renders++
 	l.log.Debug("computed", "nodes", len(cluster.Nodes), "peers", len(cluster.Peers), "problems", len(problems), "cause", strings.Join(l.causes, "; "))
 	for _, t := range l.targets {
-		problems = append(problems, l.renderTarget(t, views)...)
+		l.renderTarget(t, l.causes)
 	}
 	l.renderProblems = append(problems, l.snapshot.Problems...)
 	l.causes = nil
 }
 
-// renderTarget makes one target's files. Without them what was applied before stays.
-func (l *loop) renderTarget(t *target, views bgp.Views) []calico.Problem {
-	if !t.config.ReadyFor(views) {
+// renderTarget makes one target's files, for the state that its daemon is in. Without them
+// what was applied before stays.
+func (l *loop) renderTarget(t *target, causes []string) {
+	if !t.config.ReadyFor(l.views) {
+		t.rendered.problems = nil // Compute says why
 		l.withhold(t)
-		return nil // Compute says why
+		return
 	}
-	views = views.Only(t.config.Families)
+	if t.watcher != nil && t.state.Condition == recovery.Unseen {
+		return // it is being looked for
+	}
+	t.plan = l.planFor(t)
+	views := t.plan.Views
 	if t.rendersTheSame(views) {
+		t.allow(t.sent)
 		t.clearPending() // it may have been withheld meanwhile
-		return t.rendered.problems
+		return
 	}
 	files, problems := t.config.Set.Render(t.config.Target, views)
 	t.rendered = rendered{set: t.config.Set, files: t.config.Files, views: views, problems: problems}
 	if files == nil {
 		l.withhold(t)
-		return problems
+		return
 	}
 	t.withheld = false
-	j := &job{files: ApplyFiles(files), rendered: files, views: views, causes: l.causes}
-	if t.sent != nil && t.held == nil && sameFiles(t.sent.files, j.files) {
+	j := &job{files: ApplyFiles(files), rendered: files, views: views, causes: causes}
+	t.allow(j)
+	if t.sent != nil && t.held == nil && t.awaits == nil && sameFiles(t.sent.files, j.files) {
+		t.allow(t.sent)
 		t.clearPending() // it may have been held back or withheld meanwhile
-		return problems
+		return
 	}
 	before := t.held
 	if before != nil {
 		j.causes = mergeCauses(before.job.causes, j.causes)
 	}
 	if t.hold(l.o.Guard, j, time.Now()) {
+		t.awaits = nil
 		t.markPending()
 		if before == nil || before.Since != t.held.Since {
 			l.log.Error(t.held.Reason, "target", t.config.Name, "lost", t.held.some, "cause", strings.Join(j.causes, "; "),
 				"until", t.held.Until.Format(time.RFC3339), "hint", heldHint)
 		}
-		return problems
+		return
 	}
 	if before != nil {
 		l.log.Info("the configuration is no longer held back", "target", t.config.Name)
 	}
-	l.dispatch(t, j)
-	return problems
+	if !l.await(t, j) {
+		l.dispatch(t, j)
+	}
 }
 
 // rendered is what a target's files were last made of.
@@ -82,7 +94,7 @@ type rendered struct {
 // It costs a tenth of rendering.
 func (t *target) rendersTheSame(views bgp.Views) bool {
 	r := &t.rendered
-	return t.sent != nil && t.held == nil && !t.withheld && r.set == t.config.Set &&
+	return t.sent != nil && t.held == nil && t.awaits == nil && !t.withheld && r.set == t.config.Set &&
 		slices.Equal(r.files, t.config.Files) && reflect.DeepEqual(r.views, views)
 }
 
@@ -91,12 +103,13 @@ func (l *loop) withhold(t *target) {
 	if !t.withheld {
 		l.log.Error("nothing can be rendered, so what was applied before stays in use", "target", t.config.Name)
 	}
-	t.withheld, t.held = true, nil
+	t.withheld, t.held, t.awaits = true, nil, nil
 }
 
 // dispatch hands a set to the target's worker, unless it is what that has already.
 func (l *loop) dispatch(t *target, j *job) {
 	if t.sent != nil && sameFiles(t.sent.files, j.files) {
+		t.allow(t.sent)
 		t.clearPending()
 		return
 	}
@@ -125,5 +138,7 @@ func (l *loop) release(t *target, why string) {
 	l.log.Warn("applying what was held back", "target", t.config.Name, "why", why, "lost", t.held.Lost, "before", t.held.Before)
 	held := t.held
 	t.held, t.believed = nil, &held.names
-	l.dispatch(t, held.job)
+	if !l.await(t, held.job) {
+		l.dispatch(t, held.job)
+	}
 }

@@ -66,6 +66,7 @@ func (t *target) status() TargetStatus {
 func (l *loop) problems() []calico.Problem {
 	out := slices.Concat(l.loadProblems, l.renderProblems)
 	for _, t := range l.targets {
+		out = append(out, t.rendered.problems...)
 		if t.problem != nil {
 			out = append(out, *t.problem)
 		}

@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/birdconfd/birdconfd/pkg/apply"
+	"github.com/birdconfd/birdconfd/pkg/bgp"
 	"github.com/birdconfd/birdconfd/pkg/bird"
 	"github.com/birdconfd/birdconfd/pkg/calico"
+	"github.com/birdconfd/birdconfd/pkg/recovery"
 	"github.com/birdconfd/birdconfd/pkg/render"
 )
 
@@ -22,6 +24,17 @@ type target struct {
 	config render.TargetConfig
 	worker *worker
 	stop   context.CancelFunc
+
+	// watcher keeps an eye on the daemon, and state is what it has seen; nil where there is no
+	// socket.
+	watcher *recovery.Watcher
+	state   recovery.State
+	policy  recovery.Policy
+	// plan is what the newest set was made for, inPlace the set that is in place.
+	plan    recovery.Plan
+	inPlace recovery.InPlace
+	// awaits are sessions because of which the newest set waits until the recovery is over.
+	awaits []string
 
 	// sent is the set that the worker has or had last.
 	sent *job
@@ -50,6 +63,7 @@ type target struct {
 	// done is the set that was applied last by the worker.
 	done     *job
 	outcomes map[apply.Outcome]uint64
+	released map[recovery.Reason]uint64
 	reloads  map[string]uint64
 }
 
@@ -76,8 +90,10 @@ func sameTarget(a, b render.TargetConfig) bool {
 // may have the same files, and a transaction under way.
 func (l *loop) startTarget(parent context.Context, c render.TargetConfig, stopped []*target) *target {
 	ctx, cancel := context.WithCancel(parent)
-	t := &target{config: c, outcomes: map[apply.Outcome]uint64{}, reloads: map[string]uint64{}}
-	t.sessions = sessionsOnDisk(c)
+	t := &target{config: c, outcomes: map[apply.Outcome]uint64{}, released: map[recovery.Reason]uint64{}, reloads: map[string]uint64{}}
+	files := filesOnDisk(c)
+	t.sessions = sessionNames(files)
+	t.placedSet(files, bgp.Views{})
 	t.worker = newWorker(l.applyTarget(c), l.o.LookEvery, func(r report) { r.of = t; l.reports <- r })
 	for _, old := range stopped {
 		if old.config.Name == c.Name && len(old.sessions) > len(t.sessions) {
@@ -90,8 +106,8 @@ func (l *loop) startTarget(parent context.Context, c render.TargetConfig, stoppe
 	l.workers.Go(func() { t.worker.run(ctx) })
 	if c.Socket != "" {
 		t.bird.Watched = true
-		client := bird.Client{Socket: c.Socket, Timeout: l.o.SocketTimeout}
-		l.workers.Go(func() { monitor(ctx, client, func(s seen) { s.of = t; l.seen <- s }) })
+		t.watcher = recovery.NewWatcher(l.client(c), func(s recovery.State) { l.seen <- seen{t, s} })
+		l.workers.Go(func() { t.watcher.Run(ctx) })
 	}
 	t.stop = cancel
 	return t
@@ -110,7 +126,7 @@ func (l *loop) applyTarget(c render.TargetConfig) apply.Target {
 	switch {
 	case c.Socket != "":
 		t.Reloader = &apply.SocketReloader{Confirm: l.o.Confirm,
-			Client: bird.Client{Socket: c.Socket, Timeout: l.o.SocketTimeout}}
+			Client: l.client(c)}
 	case c.Reload != nil && c.Reload.Signal != nil:
 		s := c.Reload.Signal
 		t.Reloader = &apply.SignalReloader{PIDFile: s.PIDFile, Process: s.Process, Signal: signalNames[s.Signal]}
@@ -122,15 +138,20 @@ func (l *loop) applyTarget(c render.TargetConfig) apply.Target {
 
 var signalNames = map[string]syscall.Signal{"": syscall.SIGHUP, "HUP": syscall.SIGHUP, "USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2}
 
-// sessionsOnDisk lists the sessions of the files that are in place.
-func sessionsOnDisk(c render.TargetConfig) []string {
+// client is for asking a target's daemon.
+func (l *loop) client(c render.TargetConfig) bird.Client {
+	return bird.Client{Socket: c.Socket, Timeout: l.o.SocketTimeout}
+}
+
+// filesOnDisk are the files that are in place.
+func filesOnDisk(c render.TargetConfig) []apply.File {
 	var files []apply.File
 	for _, f := range c.Files {
 		if data, err := os.ReadFile(filepath.Join(c.Directory, f.Name)); err == nil {
 			files = append(files, apply.File{Name: f.Name, Data: data})
 		}
 	}
-	return sessionNames(files)
+	return files
 }
 
 // ApplyFiles gives rendered files to package apply, which knows nothing of rendering.
@@ -161,26 +182,6 @@ func (t *target) markPending() {
 	}
 }
 
-// see takes what a monitor saw.
-func (l *loop) see(s seen) {
-	t := s.of
-	if !slices.Contains(l.targets, t) {
-		return
-	}
-	before := t.bird
-	t.bird.Up, t.bird.Version, t.bird.Since = s.up, s.version, s.at
-	if !s.up {
-		l.log.Warn("BIRD is not running: nothing answers at its control socket", "target", t.config.Name, "socket", t.config.Socket)
-		t.worker.lookNow() // perhaps it ended because of its files, and needs them to start
-		return
-	}
-	t.bird.Starts++
-	l.log.Info("BIRD is running", "target", t.config.Name, "bird", s.version, "restarted", before.Starts > 0)
-	if before.Starts > 0 || t.failures > 0 {
-		t.worker.cameUp()
-	}
-}
-
 // take takes what a worker tells.
 func (l *loop) take(r report) {
 	t := r.of
@@ -197,6 +198,12 @@ func (l *loop) take(r report) {
 		l.logMaintained(t, &r)
 		return
 	}
+	if errors.Is(r.err, recovery.ErrMoved) {
+		l.log.Info("BIRD has moved on before its configuration was in place", "target", t.config.Name, "what", r.err.Error())
+		t.markPending()
+		t.watcher.Look()
+		return
+	}
 	t.outcomes[r.result.Outcome]++
 	if result := r.reloadResult(); result != "" {
 		t.reloads[result]++
@@ -209,6 +216,8 @@ func (l *loop) take(r report) {
 	}
 	if out := r.result.Outcome; r.job != nil && out != apply.Rejected && out != apply.RolledBack {
 		t.placed(l.o.Guard, sessionNames(r.job.files), time.Now())
+		t.placedSet(r.job.files, r.job.views)
+		l.watch(t)
 	}
 	if r.err == nil {
 		if r.result.Outcome == apply.Applied {
@@ -225,18 +234,6 @@ func (l *loop) take(r report) {
 	}
 	l.logAttempt(t, &r)
 	l.tellReady()
-}
-
-// tellReady tells the service manager, once, that BIRD can be started: for each target a
-// set is in place, be it that of an earlier run while the source cannot be read.
-func (l *loop) tellReady() {
-	missing := func(t *target) bool {
-		return t.applied == "" && (t.last == nil || t.last.Outcome == apply.Rejected)
-	}
-	if !l.ready && !slices.ContainsFunc(l.targets, missing) {
-		l.ready = true
-		l.notifier.Ready()
-	}
 }
 
 // conceal makes what was said about a set safe to show. The passwords may be those of the

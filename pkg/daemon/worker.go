@@ -3,11 +3,13 @@ package daemon
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/birdconfd/birdconfd/pkg/apply"
 	"github.com/birdconfd/birdconfd/pkg/bgp"
 	"github.com/birdconfd/birdconfd/pkg/bird"
+	"github.com/birdconfd/birdconfd/pkg/recovery"
 	"github.com/birdconfd/birdconfd/pkg/render"
 )
 
@@ -20,6 +22,8 @@ type job struct {
 	// was asked for; both are the loop's.
 	causes []string
 	id     string
+	// conditions are what the set was made for. The loop may replace them by newer ones.
+	conditions atomic.Pointer[apply.Conditions]
 }
 
 // mergeJobs keeps the causes of a set that is replaced before anybody has applied it. The
@@ -158,6 +162,9 @@ func (w *worker) run(ctx context.Context) {
 			r.failures = last.failures + 1
 			if !r.undone() {
 				wait := backoff(r.failures)
+				if errors.Is(r.err, recovery.ErrMoved) {
+					r.failures, wait = last.failures, movedRetry
+				}
 				r.retryAt = time.Now().Add(wait)
 				retry.Reset(wait)
 			}
@@ -182,12 +189,17 @@ func (r *report) undone() bool {
 // maintain looks after what was applied before, while something newer cannot be.
 func (w *worker) maintain(ctx context.Context, a *apply.Applier) {
 	r := report{started: time.Now(), maintained: true}
+	a.Under(apply.Conditions{})
 	r.result, r.err = a.Maintain(ctx)
 	r.took = time.Since(r.started)
 	if r.err != nil && !isDown(r.err) || r.result.Outcome != apply.Unchanged {
 		w.report(r)
 	}
 }
+
+// movedRetry is how long to wait for the loop, which has heard that the daemon is in another
+// state than it was.
+const movedRetry = 200 * time.Millisecond
 
 // lockedRetry is how long to wait at most for another process to let go of a target: it is
 // about to end, or will never.
@@ -222,6 +234,9 @@ func (w *worker) open(ctx context.Context) *apply.Applier {
 
 func (w *worker) attempt(ctx context.Context, a *apply.Applier, j *job) report {
 	r := report{job: j, started: time.Now()}
+	if c := j.conditions.Load(); c != nil {
+		a.Under(*c)
+	}
 	r.result, r.err = a.Apply(ctx, j.files)
 	r.took = time.Since(r.started)
 	return r

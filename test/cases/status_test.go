@@ -17,8 +17,8 @@ func TestA5RecoveryIsVisible(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]birdpkg.Recovery{
-		"status_1_6": {InProgress: true, Waiting: 1, Left: 2 * time.Second, LeftKnown: true},
-		"status_2_0": {InProgress: true, Waiting: 1, Left: 15277 * time.Millisecond, LeftKnown: true},
+		"status_1_6": {InProgress: true, Waiting: 1, Left: 2 * time.Second, LeftKnown: true, Total: 5 * time.Second},
+		"status_2_0": {InProgress: true, Waiting: 1, Left: 15277 * time.Millisecond, LeftKnown: true, Total: 20 * time.Second},
 		"status_odd": {InProgress: true, Waiting: 2},
 	}
 	if len(replies) != len(want) {

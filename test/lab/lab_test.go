@@ -5,6 +5,7 @@ package lab
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,6 +18,7 @@ import (
 	"github.com/birdconfd/birdconfd/pkg/bird"
 	"github.com/birdconfd/birdconfd/pkg/bird/birdtest"
 	"github.com/birdconfd/birdconfd/test/fromtext"
+	"github.com/birdconfd/birdconfd/test/lab/netns"
 	"github.com/birdconfd/birdconfd/test/shared"
 )
 
@@ -76,11 +78,11 @@ func exchanging(reply string) int {
 	return n
 }
 
-// lab is a switch, a namespace per host, and the daemons that run in them.
+// lab is a network, and the daemons that run in its hosts.
 type lab struct {
-	t      *testing.T
-	prefix string
-	root   string
+	t       *testing.T
+	network *netns.Network
+	root    string
 	// cluster is what nodes are rendered from.
 	cluster string
 	logs    map[string]*os.File
@@ -92,55 +94,35 @@ func newLab(t *testing.T) *lab {
 	if _, err := exec.LookPath("ip"); err != nil {
 		shared.Skip(t, "network namespaces need iproute2")
 	}
-	l := &lab{t: t, prefix: fmt.Sprintf("bcd%d", os.Getpid()), root: t.TempDir(), cluster: clusterYAML, logs: map[string]*os.File{}}
-	l.netns("switch")
-	l.ip("switch", "link", "add", "br0", "type", "bridge")
-	l.ip("switch", "link", "set", "br0", "up")
-	return l
+	network, err := netns.New(fmt.Sprintf("bcd%d", os.Getpid()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := network.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &lab{t: t, network: network, root: t.TempDir(), cluster: clusterYAML, logs: map[string]*os.File{}}
 }
-
-func (l *lab) name(host string) string { return l.prefix + host }
 
 // dir is a host's directory of files.
 func (l *lab) dir(host string) string { return filepath.Join(l.root, host) }
 
-func (l *lab) run(name string, args ...string) string {
-	l.t.Helper()
-	out, err := exec.Command(name, args...).CombinedOutput()
-	if err != nil {
-		l.t.Fatalf("%s %s: %v: %s", name, strings.Join(args, " "), err, out)
-	}
-	return string(out)
-}
-
 func (l *lab) ip(host string, args ...string) string {
 	l.t.Helper()
-	return l.run("ip", append([]string{"-n", l.name(host)}, args...)...)
-}
-
-func (l *lab) netns(host string) {
-	l.t.Helper()
-	l.run("ip", "netns", "add", l.name(host))
-	l.t.Cleanup(func() { l.run("ip", "netns", "delete", l.name(host)) })
+	out, err := l.network.IP(host, args...)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return out
 }
 
 // host makes a namespace with an interface on the switch.
 func (l *lab) host(host string, addresses ...string) {
 	l.t.Helper()
-	l.netns(host)
-	if err := os.MkdirAll(l.dir(host), 0o700); err != nil {
+	if err := errors.Join(os.MkdirAll(l.dir(host), 0o700), l.network.Host(host, "", addresses...)); err != nil {
 		l.t.Fatal(err)
-	}
-	l.ip("switch", "link", "add", host, "type", "veth", "peer", "name", "eth0", "netns", l.name(host))
-	l.ip("switch", "link", "set", host, "master", "br0", "up")
-	l.ip(host, "link", "set", "lo", "up")
-	l.ip(host, "link", "set", "eth0", "up")
-	for _, a := range addresses {
-		args := []string{"address", "add", a, "dev", "eth0"}
-		if strings.Contains(a, ":") {
-			args = append(args, "nodad")
-		}
-		l.ip(host, args...)
 	}
 }
 
@@ -152,7 +134,7 @@ func (l *lab) daemon(host, name, binary, config string, flags ...string) {
 		l.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	args := append([]string{"netns", "exec", l.name(host), binary, "-d",
+	args := append([]string{"netns", "exec", l.network.Namespace(host), binary, "-d",
 		"-s", l.socket(host, name), "-c", filepath.Join(l.dir(host), config)}, flags...)
 	cmd := exec.CommandContext(ctx, "ip", args...)
 	cmd.Stdout, cmd.Stderr = log, log

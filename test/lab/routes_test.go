@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -126,8 +127,12 @@ func TestBird2ListensWhereAsked(t *testing.T) {
 	bravo.start(l, "bravo")
 	bravo.sessions(l, "bravo", 1, 1)
 	alpha.sessions(l, "alpha", 1, 1)
+	sockets, err := exec.Command("ip", "netns", "exec", l.network.Namespace("alpha"), "ss", "-Hltn").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for address, listens := range map[string]bool{"192.0.2.11:1790": true, "[2001:db8::11]:1790": true, "192.0.2.111:1790": false, "192.0.2.11:179": false} {
-		if got := strings.Contains(l.run("ip", "netns", "exec", l.name("alpha"), "ss", "-Hltn"), " "+address+" "); got != listens {
+		if got := strings.Contains(string(sockets), " "+address+" "); got != listens {
 			t.Errorf("it listens on %s: %v", address, got)
 		}
 	}

@@ -18,8 +18,8 @@ const (
 	pollEvery = 5 * time.Millisecond
 )
 
-// Daemon is a BIRD that runs for a test, in the foreground and in the test's own network:
-// its configuration should have no kernel protocol. Its methods are for the goroutine of the
+// Daemon is a BIRD that runs for a test, in the foreground: its configuration should have no
+// kernel protocol. Its methods are for the goroutine of the
 // test. It ends with the test, and its log is shown when that has failed.
 type Daemon struct {
 	Dir    string // has all its files, and is removed with the test
@@ -29,13 +29,30 @@ type Daemon struct {
 
 	t       testing.TB
 	binary  string
+	flags   []string
+	here    bool // in the network of the test
 	process *os.Process
 	ended   chan struct{}
 }
 
 // Start runs a BIRD with this configuration, and waits until its control socket answers.
-// What it logs to stderr, also without "log stderr all", is in Log.
-func Start(t testing.TB, binary, config string) *Daemon {
+// For root it has a network of its own, without any address, where no session comes up.
+// What it logs to stderr, also without "log stderr all", is in Log. It is started with the
+// flags each time, such as "-R" for a graceful restart.
+func Start(t testing.TB, binary, config string, flags ...string) *Daemon {
+	t.Helper()
+	return run(t, &Daemon{t: t, binary: binary, flags: flags}, config)
+}
+
+// StartHere is Start in the network of the test, where daemons at loopback addresses can
+// have sessions with one another. Their configurations must say which address and port they
+// listen at.
+func StartHere(t testing.TB, binary, config string, flags ...string) *Daemon {
+	t.Helper()
+	return run(t, &Daemon{t: t, binary: binary, flags: flags, here: true}, config)
+}
+
+func run(t testing.TB, d *Daemon, config string) *Daemon {
 	t.Helper()
 	// t.TempDir has the name of the test in it, which is too long for a socket.
 	dir, err := os.MkdirTemp("", "b")
@@ -43,10 +60,7 @@ func Start(t testing.TB, binary, config string) *Daemon {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	d := &Daemon{
-		Dir: dir, Config: filepath.Join(dir, "bird.conf"), Socket: filepath.Join(dir, "bird.ctl"),
-		t: t, binary: binary,
-	}
+	d.Dir, d.Config, d.Socket = dir, filepath.Join(dir, "bird.conf"), filepath.Join(dir, "bird.ctl")
 	if err := os.WriteFile(d.Config, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +69,7 @@ func Start(t testing.TB, binary, config string) *Daemon {
 			d.Kill()
 		}
 		if t.Failed() {
-			t.Logf("log of %s:\n%s", binary, d.Log())
+			t.Logf("log of %s:\n%s", d.binary, d.Log())
 		}
 	})
 	d.start()
@@ -69,12 +83,13 @@ func (d *Daemon) start() {
 		d.t.Fatal(err)
 	}
 	defer log.Close()
-	cmd := exec.Command(d.binary, "-d", "-c", d.Config, "-s", d.Socket, "-P", filepath.Join(d.Dir, "bird.pid"))
+	args := []string{"-d", "-c", d.Config, "-s", d.Socket, "-P", filepath.Join(d.Dir, "bird.pid")}
+	cmd := exec.Command(d.binary, append(args, d.flags...)...)
 	cmd.Dir = d.Dir
 	cmd.Stdout, cmd.Stderr = log, log
 	// It must not outlive the tests, not even those that are killed.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if os.Getuid() == 0 {
+	if os.Getuid() == 0 && !d.here {
 		// Whoever may change this machine's routes gets a network without any.
 		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNET
 	}

@@ -1,37 +1,19 @@
 package bird
 
-import (
-	"bytes"
-	"slices"
-)
-
-// BGPProtocols lists the names of the BGP protocols that a configuration file defines, in
-// order. Templates are no protocols; protocols without a name are left out, as only BIRD
-// knows how it calls them.
-func BGPProtocols(config []byte) []string {
-	var names []string
-	var second, last []byte
-	for len(config) > 0 {
-		n := tokenLength(config)
-		t := config[:n]
-		config = config[n:]
-		if isBlank(t[0]) || isComment(t) {
-			continue
-		}
-		if string(last) == "bgp" && string(second) == "protocol" && string(t) != "from" && isName(t) {
-			names = append(names, string(bytes.Trim(t, "'")))
-		}
-		second, last = last, t
-	}
-	return names
-}
+import "bytes"
 
 // tokenLength is the length of the first of the tokens that BIRD's configuration is made
 // of, as far as they matter here: comments, strings, which end with their line, names,
-// which may be quoted, numbers, and single other characters. (conf/cf-lex.l in BIRD's
+// which may be quoted, numbers, blanks, and single other characters. (conf/cf-lex.l in BIRD's
 // source.)
 func tokenLength(s []byte) int {
 	switch c := s[0]; {
+	case isBlank(c):
+		n := 1
+		for n < len(s) && isBlank(s[n]) {
+			n++
+		}
+		return n
 	case c == '#':
 		return before(s, '\n')
 	case c == '"':
@@ -50,7 +32,7 @@ func tokenLength(s []byte) int {
 		return len(s)
 	case c == '\'':
 		n := 1
-		for n < len(s) && (isWord(s[n]) || bytes.IndexByte([]byte(".:-"), s[n]) >= 0) {
+		for n < len(s) && (isWord(s[n]) || s[n] == '.' || s[n] == ':' || s[n] == '-') {
 			n++
 		}
 		if n > 1 && n < len(s) && s[n] == '\'' {
@@ -79,7 +61,7 @@ func isWord(c byte) bool {
 	return c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
-func isBlank(c byte) bool { return slices.Contains([]byte(" \t\r\n\v\f"), c) }
+func isBlank(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
 
 func isComment(token []byte) bool {
 	return token[0] == '#' || len(token) > 1 && token[0] == '/' && token[1] == '*'
@@ -87,4 +69,28 @@ func isComment(token []byte) bool {
 
 func isName(token []byte) bool {
 	return token[0] == '\'' && len(token) > 1 || isWord(token[0]) && (token[0] < '0' || token[0] > '9')
+}
+
+// parted tells whether a blank between two characters of different tokens may make a
+// difference to BIRD: whether together they can be part of one token, as in "10.0.0.1" or
+// "<=". It may be wrong only by saying yes.
+func parted(a, b byte) bool {
+	switch {
+	case isAlone(a) || isAlone(b):
+		return false
+	case a == '.' || b == '.':
+		return true // in addresses, and in ".."
+	}
+	return inWord(a) == inWord(b)
+}
+
+func inWord(c byte) bool { return isWord(c) || c == ':' }
+
+// isAlone tells whether a character is a token, or begins and ends one.
+func isAlone(c byte) bool {
+	switch c {
+	case '{', '}', '(', ')', ';', ',', '"', '\'':
+		return true
+	}
+	return false
 }

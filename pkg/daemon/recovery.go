@@ -1,0 +1,225 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/birdconfd/birdconfd/pkg/apply"
+	"github.com/birdconfd/birdconfd/pkg/bgp"
+	"github.com/birdconfd/birdconfd/pkg/calico"
+	"github.com/birdconfd/birdconfd/pkg/recovery"
+)
+
+// seen is what a watcher saw.
+type seen struct {
+	of    *target
+	state recovery.State
+}
+
+// see takes what a watcher saw, and has the files made anew if they depend on it.
+func (l *loop) see(s seen) {
+	t := s.of
+	if !slices.Contains(l.targets, t) {
+		return
+	}
+	before := t.state
+	t.state = s.state
+	l.logState(t, before)
+	changed := before.Condition != t.state.Condition || before.Start != t.state.Start
+	if changed || len(t.plan.Kept) > 0 || len(t.plan.Deferred) > 0 || len(t.awaits) > 0 {
+		l.replan(t, "BIRD is "+string(t.state.Condition))
+	}
+	if !changed {
+		return
+	}
+	switch {
+	case t.state.Condition == recovery.Down:
+		t.bird.Up, t.bird.Since = false, t.state.At
+		t.worker.lookNow() // perhaps it ended because of its files, and needs them to start
+	case t.state.Up() && (before.Start != t.state.Start || !before.Up()):
+		t.bird.Up, t.bird.Since, t.bird.Version = true, t.state.At, t.state.Version.String()
+		t.bird.Starts = uint64(t.state.Start)
+		if before.Start != t.state.Start && t.state.Start > 1 || t.failures > 0 {
+			t.worker.cameUp()
+		}
+	}
+}
+
+// replan has a target's files made anew if they depend on what has changed.
+func (l *loop) replan(t *target, cause string) {
+	if l.computed == nil {
+		return
+	}
+	sent := t.sent
+	l.renderTarget(t, []string{cause})
+	if t.sent == sent && sent != nil && sent != t.done {
+		t.worker.tryNow() // it may have waited for this
+	}
+}
+
+// planFor is what a target's Views must be like now.
+func (l *loop) planFor(t *target) recovery.Plan {
+	views := l.views.Only(t.config.Families)
+	l.believes = l.sure()
+	l.watch(t)
+	if t.watcher == nil {
+		return recovery.Plan{Views: views}
+	}
+	return recovery.Make(views, t.state, t.inPlace, l.believes)
+}
+
+// watch tells a target's watcher what to look for.
+func (l *loop) watch(t *target) {
+	if t.watcher == nil {
+		return
+	}
+	p := recovery.Policy{Unreachable: l.o.ReleaseUnreachable}
+	for _, v := range l.views.Only(t.config.Families).All() {
+		p.Off = p.Off || v.GracefulRestartWaitFor == calico.WaitForAllPeers
+		p.Wait = v.GracefulRestartWait
+		for i := range v.Peers {
+			if peer := &v.Peers[i]; peer.NodeNotReady && l.believes {
+				if p.NotReady == nil {
+					p.NotReady = map[string]string{}
+				}
+				p.NotReady[peer.Name] = peer.NodeName
+			}
+		}
+	}
+	if !samePolicy(p, t.policy) {
+		t.policy = p
+		t.watcher.Release(p)
+	}
+	t.watcher.Follow(t.inPlace.AnyOff())
+}
+
+func samePolicy(a, b recovery.Policy) bool {
+	sameWait := a.Wait == nil && b.Wait == nil || a.Wait != nil && b.Wait != nil && *a.Wait == *b.Wait
+	return sameWait && a.Off == b.Off && a.Unreachable == b.Unreachable && maps.Equal(a.NotReady, b.NotReady)
+}
+
+// allow tells for what a set was made. It is not applied to a daemon in another state.
+func (t *target) allow(j *job) {
+	if t.watcher == nil {
+		return
+	}
+	plan, state, client := t.plan, t.state, t.watcher.Client()
+	j.conditions.Store(&apply.Conditions{
+		Permit:  func(ctx context.Context) error { return plan.Permit(ctx, client, state) },
+		NoTrial: state.Condition == recovery.Recovering, // sessions are coming up all the time
+		Running: state.Condition != recovery.Down,
+	})
+}
+
+// await has a set wait until a recovery is over that it would disturb, and tells whether it
+// does.
+func (l *loop) await(t *target, j *job) bool {
+	before := t.awaits
+	t.awaits = nil
+	if t.watcher == nil || t.state.Condition != recovery.Recovering {
+		return false
+	}
+	t.awaits = t.state.Disturbed(t.inPlace, recovery.Place(contents(j.files), j.views))
+	if t.awaits == nil {
+		return false
+	}
+	t.markPending()
+	if before == nil {
+		l.log.Warn("the configuration waits until BIRD has recovered, since it changes sessions that the recovery waits for",
+			"target", t.config.Name, "sessions", someOf(t.awaits))
+	}
+	return true
+}
+
+// placedSet notes which set is in place.
+func (t *target) placedSet(files []apply.File, views bgp.Views) {
+	t.inPlace = recovery.Place(contents(files), views)
+}
+
+func contents(files []apply.File) [][]byte {
+	out := make([][]byte, len(files))
+	for i, f := range files {
+		out[i] = f.Data
+	}
+	return out
+}
+
+// sure tells that what is known of nodes' readiness is new enough to count.
+func (l *loop) sure() bool {
+	s := l.o.Source.Status()
+	return s.Synced && time.Since(s.SyncedAt) < l.o.ReadinessAge
+}
+
+// doubtsAt is when that is too old, if nothing comes until then; zero where it does not
+// matter.
+func (l *loop) doubtsAt() time.Time {
+	if !l.believes {
+		return time.Time{}
+	}
+	for _, t := range l.targets {
+		if len(t.policy.NotReady) > 0 {
+			return l.o.Source.Status().SyncedAt.Add(l.o.ReadinessAge)
+		}
+	}
+	return time.Time{}
+}
+
+// doubt makes targets' files anew when that has become too old, or is certain again.
+func (l *loop) doubt() {
+	if l.computed == nil || l.sure() == l.believes {
+		return
+	}
+	l.believes = !l.believes
+	if l.believes {
+		l.log.Info("which nodes are ready is known again")
+	} else {
+		l.log.Warn("which nodes are ready has not been known for so long that all count as ready", "limit", l.o.ReadinessAge.String())
+	}
+	for _, t := range l.targets {
+		l.replan(t, "age of what is known of nodes")
+	}
+}
+
+// logState writes what is new in a target's state.
+func (l *loop) logState(t *target, before recovery.State) {
+	now := t.state
+	log := l.log.With("target", t.config.Name)
+	if now.Condition != before.Condition || now.Start != before.Start {
+		switch now.Condition {
+		case recovery.Down:
+			log.Warn("BIRD is not running: nothing answers at its control socket", "socket", t.config.Socket)
+		case recovery.Silent:
+			log.Warn("BIRD cannot be asked how it is", "error", now.Why.Error())
+		case recovery.Recovering:
+			log.Info("BIRD is running, and recovers from its start: routes are held back", "bird", now.Version.String(),
+				"restarted", before.Start > 0, "waiting_for", someOf(now.Holders()), "at_most", now.Recovery.Left.Round(time.Second).String())
+		case recovery.Steady:
+			if before.Condition == recovery.Recovering && before.Start == now.Start {
+				log.Info("BIRD has recovered: routes are no longer held back")
+				break
+			}
+			log.Info("BIRD is running", "bird", now.Version.String(), "restarted", before.Start > 0)
+		}
+	}
+	known := 0
+	if now.Start == before.Start {
+		known = len(before.Released)
+	}
+	for _, r := range now.Released[known:] {
+		t.released[r.Reason]++
+		log.Warn("the recovery waits no longer for a peer", "session", r.Name, "reason", string(r.Reason), "why", r.Why)
+	}
+}
+
+// someOf names a few of many.
+func someOf(names []string) []string {
+	if more := len(names) - maxCauses; more > 0 {
+		return append(slices.Clone(names[:maxCauses]), fmt.Sprintf("%d more", more))
+	}
+	return names
+}
+
+func (l *loop) tellPeers() {}

@@ -1,0 +1,60 @@
+package recovery
+
+import (
+	"github.com/birdconfd/birdconfd/pkg/bgp"
+	"github.com/birdconfd/birdconfd/pkg/bird"
+)
+
+// InPlace is a configuration that the daemon runs, or will start with.
+type InPlace struct {
+	// Sessions are the BGP sessions of its files, by name.
+	Sessions map[string]bird.ConfiguredSession
+	// Views are what it was rendered from; empty when nobody knows.
+	Views bgp.Views
+	off   map[string]bool
+	// common is what all sessions depend on.
+	common []string
+}
+
+// Place reads the files of a configuration.
+func Place(files [][]byte, views bgp.Views) InPlace {
+	in := InPlace{Sessions: map[string]bird.ConfiguredSession{}, Views: views, off: map[string]bool{}}
+	for _, f := range files {
+		for _, s := range bird.ReadSessions(f) {
+			in.Sessions[s.Name] = s
+		}
+		in.common = append(in.common, bird.ReadCommon(f)...)
+	}
+	known := false
+	for _, f := range bgp.Families {
+		if v := views.Of(f); v != nil {
+			known = true
+			for i := range v.Peers {
+				if v.Peers[i].GracefulRestartOff {
+					in.off[v.Peers[i].Name] = true
+				}
+			}
+		}
+	}
+	if !known {
+		for name, s := range in.Sessions {
+			if s.GracefulRestartOff {
+				in.off[name] = true
+			}
+		}
+	}
+	return in
+}
+
+// Off tells whether a session was rendered without graceful restart. A template's own doing
+// does not count, as far as that can be told.
+func (in InPlace) Off(name string) bool { return in.off[name] }
+
+// AnyOff lists the sessions for which Off is true, in no order.
+func (in InPlace) AnyOff() []string {
+	var names []string
+	for name := range in.off {
+		names = append(names, name)
+	}
+	return names
+}
