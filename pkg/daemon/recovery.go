@@ -42,6 +42,9 @@ func (l *loop) see(s seen) {
 	case t.state.Up() && (before.Start != t.state.Start || !before.Up()):
 		t.bird.Up, t.bird.Since, t.bird.Version = true, t.state.At, t.state.Version.String()
 		t.bird.Starts = uint64(t.state.Start)
+		if before.Start != t.state.Start {
+			l.bootedWith(t, before)
+		}
 		if before.Start != t.state.Start && t.state.Start > 1 || t.failures > 0 {
 			t.worker.cameUp()
 		}

@@ -33,6 +33,7 @@ type target struct {
 	// plan is what the newest set was made for, inPlace the set that is in place.
 	plan    recovery.Plan
 	inPlace recovery.InPlace
+	started recovery.Started // zero when it is not known
 	// awaits are sessions because of which the newest set waits until the recovery is over.
 	awaits []string
 

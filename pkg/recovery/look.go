@@ -30,6 +30,7 @@ func (l *look) look(ctx context.Context) (State, error) {
 	l.began(status, now)
 	s := l.state
 	s.At, s.Version, s.Why, s.Recovery = now, l.conn.Version(), nil, status.Recovery
+	s.Booted = status.LastReboot
 	before := s.Condition
 	s.Condition = Steady
 	if status.Recovery.InProgress {
