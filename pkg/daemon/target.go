@@ -34,6 +34,7 @@ type target struct {
 	plan    recovery.Plan
 	inPlace recovery.InPlace
 	started recovery.Started // zero when it is not known
+	untold  error            // why the peers could not be kept
 	// awaits are sessions because of which the newest set waits until the recovery is over.
 	awaits []string
 
@@ -192,6 +193,7 @@ func (l *loop) take(r report) {
 	if r.fingerprint != nil {
 		t.fingerprint, t.applied, t.appliedAt = r.fingerprint, r.applied, r.appliedAt
 		t.failures, t.retryAt, t.problem = 0, time.Time{}, nil
+		l.tellPeers()
 		l.tellReady()
 		return
 	}
