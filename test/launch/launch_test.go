@@ -4,9 +4,13 @@ package launch
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/birdconfd/birdconfd/pkg/bird/birdtest"
 )
@@ -147,4 +151,25 @@ func TestNoProgram(t *testing.T) {
 	l = n.launch()
 	l.exits(2)
 	l.said("start " + n.binary + ": exec format error")
+}
+
+// BIRD finds the same limits, signals, files and environment as if it had been started
+// directly.
+func TestLeavesNoTraces(t *testing.T) {
+	n := newNode(t, birdtest.Bird(t))
+	n.vouch(1)
+	n.binary = filepath.Join(n.dir, "show")
+	text := "#!/bin/sh\nulimit -n\ngrep -E '^Sig(Blk|Ign|Cgt)' /proc/$$/status\nls /proc/$$/fd\nenv | sort\necho \"$0 $*\"\n"
+	if err := os.WriteFile(n.binary, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const limit = "ulimit -Sn 1000; exec " // Go programs raise it for themselves
+	direct := n.start(exec.Command("sh", "-c", limit+strings.Join([]string{"ip", "netns", "exec", n.namespace, n.binary, "-d", "-c", n.config}, " ")))
+	direct.exits(0)
+	l := n.start(exec.Command("sh", "-c", limit+strings.Join([]string{"ip", "netns", "exec", n.namespace, built(t), "launch", "--restart=never", "--", n.binary, "-d", "-c", n.config}, " ")))
+	l.exits(0)
+	want := "birdconfd: starting " + n.binary + " without -R, by --restart\n" + direct.log.String()
+	if diff := cmp.Diff(want, l.log.String()); diff != "" || !strings.HasPrefix(direct.log.String(), "1000\n") {
+		t.Errorf("(-direct +launched):\n%s", diff)
+	}
 }
