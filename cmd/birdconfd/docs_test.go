@@ -20,7 +20,7 @@ func help(t *testing.T, command string) string {
 }
 
 // flagLine is a line of the help: a flag, and what it does with its default.
-var flagLine = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z][a-z-]*)\b(.*)$`)
+var flagLine = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z][a-z0-9-]*)\b(.*)$`)
 
 // flagsOf lists the flags of a subcommand with the rest of their lines.
 func flagsOf(t *testing.T, command string) map[string]string {
@@ -49,12 +49,12 @@ func manuals(t *testing.T) map[string]string {
 // Every flag that the manuals name is one of the program's.
 func TestManualsNameFlagsThatAreThere(t *testing.T) {
 	all := map[string]bool{}
-	for _, command := range []string{"run", "render", "launch", "status"} {
+	for _, command := range []string{"run", "render", "launch", "status", "ready"} {
 		for name := range flagsOf(t, command) {
 			all[name] = true
 		}
 	}
-	flag := regexp.MustCompile("--([a-z][a-z-]+)")
+	flag := regexp.MustCompile("--([a-z][a-z0-9-]+)")
 	found := 0
 	for path, text := range manuals(t) {
 		for _, m := range flag.FindAllStringSubmatch(text, -1) {
