@@ -3,7 +3,8 @@ package templates
 
 import "embed"
 
-// FS holds bird1, for BIRD 1.6: two daemons, bird and bird6, with three files each.
+// FS holds bird1, for BIRD 1.6: two daemons, bird and bird6, with three files each; and
+// bird2, for BIRD 2 and 3: one daemon.
 //
-//go:embed bird1
+//go:embed bird1 bird2
 var FS embed.FS

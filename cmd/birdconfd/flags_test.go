@@ -14,11 +14,17 @@ func variable(flag string) string {
 	return "BIRDCONFD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
+// notReady is a Kubernetes Node that is not ready.
+func notReady(name string) string {
+	return "apiVersion: v1\nkind: Node\nmetadata: {name: " + name + "}\nstatus: {conditions: [{type: Ready, status: Unknown}]}\n"
+}
+
 // Every flag can be given as a variable, and then does the same.
 func TestEveryFlagHasAVariable(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "templates", "local.tmpl"), `{{define "hook-90-end"}}# mine{{end}}`)
 	flawed := writeFile(t, filepath.Join(dir, "flawed.yaml"), readFile(t, edge)+flaw)
+	away := writeFile(t, filepath.Join(dir, "away.yaml"), readFile(t, edge)+"---\n"+notReady("edge-2"))
 	ordinary := []string{edge, "--node=edge-1", "--check=off"}
 	cases := map[string]struct {
 		args  []string
@@ -28,7 +34,8 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 		"sample":          {[]string{"--check=off"}, "true"},
 		"output":          {ordinary, filepath.Join(dir, "out")},
 		"family":          {ordinary, "ipv6"},
-		"set":             {ordinary, "bird9"}, // there is only one good value
+		"set":             {ordinary, "bird2"},
+		"phase":           {[]string{away, "--node=edge-1", "--check=off"}, "steady"},
 		"templates":       {ordinary, filepath.Join(dir, "templates")},
 		"check":           {[]string{edge, "--node=edge-1", "--bird-dir=" + dir}, "require"},
 		"bird-dir":        {[]string{edge, "--node=edge-1", "--check=require"}, dir},
@@ -80,7 +87,7 @@ func TestBadVariables(t *testing.T) {
 		{"BIRDCONFD_CHECK", "maybe", `invalid argument "maybe" for "--check" flag: it is one of auto, require, off`},
 		{"BIRDCONFD_FAMILY", "6", `invalid argument "6" for "--family" flag: it is one of all, ipv4, ipv6`},
 		{"BIRDCONFD_FORMAT", "xml", `invalid argument "xml" for "--format" flag: it is one of text, json`},
-		{"BIRDCONFD_SET", "bird9", `invalid argument "bird9" for "--set" flag: it is one of bird1`},
+		{"BIRDCONFD_SET", "bird9", `invalid argument "bird9" for "--set" flag: it is one of bird1, bird2`},
 		{"BIRDCONFD_SAMPLE", "perhaps", `invalid argument "perhaps" for "--sample" flag: strconv.ParseBool: parsing "perhaps": invalid syntax`},
 	} {
 		r := call{args: []string{"render", edge, "--node=edge-1"}, env: map[string]string{tt.name: tt.value}}.run(t)
@@ -110,7 +117,7 @@ func TestWrongUsage(t *testing.T) {
 		{"an empty output", []string{"render", "--sample", "--output="}, "--output is empty: give a directory, or - for standard output"},
 		{"a bad check", []string{"render", "--sample", "--check=maybe"}, `invalid argument "maybe" for "--check" flag: it is one of auto, require, off`},
 		{"a check without its value", []string{"render", "--sample", "--check"}, "flag needs an argument: --check"},
-		{"an unknown set", []string{"render", "--sample", "--set=bird9"}, `invalid argument "bird9" for "--set" flag: it is one of bird1`},
+		{"an unknown set", []string{"render", "--sample", "--set=bird9"}, `invalid argument "bird9" for "--set" flag: it is one of bird1, bird2`},
 	} {
 		t.Run(tt.rule, func(t *testing.T) {
 			r := birdconfd(t, tt.args...)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/birdconfd/birdconfd/pkg/bird/birdtest"
 	"github.com/birdconfd/birdconfd/test/shared"
 )
 
@@ -62,6 +63,31 @@ func TestFamily(t *testing.T) {
 			t.Errorf("%s: %s", family, got)
 		}
 	}
+}
+
+// The set for BIRD 2 has one daemon for both families. For one of them the other's files
+// are there too, since the main file includes them.
+func TestSetForBird2(t *testing.T) {
+	// It may be a script that looks for the program beside itself, so a link is not enough.
+	birds := t.TempDir()
+	if err := os.WriteFile(filepath.Join(birds, "bird"), []byte("#!/bin/sh\nexec '"+birdtest.Bird2(t)+"' \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	files := []string{"bird.cfg", "bird_ipv4.cfg", "bird_ipv4_aggr.cfg", "bird_ipv4_ipam.cfg", "bird_ipv6.cfg", "bird_ipv6_aggr.cfg", "bird_ipv6_ipam.cfg"}
+	for family, sessions := range map[string][2]bool{"all": {true, true}, "ipv4": {true, false}, "ipv6": {false, true}} {
+		r := birdconfd(t, "render", "--node=edge-1", "--set=bird2", "--check=require", "--bird-dir="+birds, "--family="+family, edge)
+		r.want(t, 0, "birdconfd: node edge-1, bird accepted by BIRD 2.")
+		if diff := cmp.Diff(files, headers(r.stdout)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", family, diff)
+		}
+		got := [2]bool{strings.Contains(r.stdout, "protocol bgp Mesh_192_0_2_12 "), strings.Contains(r.stdout, "protocol bgp Mesh_2001_db8__12 ")}
+		if got != sessions {
+			t.Errorf("%s has sessions of IPv4 and IPv6: %v", family, got)
+		}
+	}
+	// Files for BIRD 2 are nothing for BIRD 1.6.
+	birdconfd(t, "render", "--node=edge-1", "--set=bird2", "--check=require", "--bird-dir="+birdDir(t), edge).want(t, 1,
+		"is BIRD 1.6.8, but the files are written for BIRD 2 or 3, so the files of bird cannot be checked")
 }
 
 // What cannot be read may be most of the cluster: nothing is rendered then.

@@ -19,10 +19,10 @@ import (
 // An error is an *Error, that of the context, which ends a transaction only before files are
 // replaced, or that of Conditions.Permit.
 func (a *Applier) Apply(ctx context.Context, files []File) (Result, error) {
-	return a.apply(ctx, files, nil)
+	return a.transact(ctx, files, nil)
 }
 
-// apply is Apply for files that are to have the access that they had before, if any.
+// apply does it, for files that are to have the access that they had before, if any.
 func (a *Applier) apply(ctx context.Context, files []File, before map[string]fileAccess) (Result, error) {
 	id := fingerprint(a.record.Key, files)
 	res := Result{Outcome: Rejected, Desired: id, Applied: a.record.Applied}
@@ -90,7 +90,7 @@ func (a *Applier) Maintain(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{Outcome: Rejected}, &Error{StageWrite, err}
 	}
-	return a.apply(ctx, files, set.Access)
+	return a.transact(ctx, files, set.Access)
 }
 
 // dare refuses to put a set in place that the daemon has refused before, unless the daemon
@@ -100,7 +100,8 @@ func (a *Applier) dare(ctx context.Context, id string) error {
 	if !ok || id != a.record.Refused {
 		return nil
 	}
-	if err := p.reach(ctx); err != nil {
+	err := p.reach(ctx)
+	if a.heard(err); err != nil {
 		a.drop()
 		return &Error{StageReload, fmt.Errorf("%w; these files were refused before, so they are put in place only when BIRD can be asked", err)}
 	}
@@ -143,7 +144,7 @@ func (a *Applier) upToDate(ctx context.Context, id string) (bool, error) {
 		return true, nil
 	}
 	same, err := asked.Runs(ctx, a.record.Instance, !a.unsure)
-	if err != nil {
+	if a.heard(err); err != nil {
 		return false, &Error{StageReload, err}
 	}
 	if same { // otherwise that remains open until it is
@@ -244,6 +245,7 @@ func (a *Applier) place(id string, files []File, changes []*change, res *Result)
 		a.drop()
 		return &Error{StageWrite, err}
 	}
+	a.vouch("", false)
 	changed, err := commit(changes, a.step)
 	res.Changed = append(res.Changed, changed...)
 	if err != nil {

@@ -9,10 +9,17 @@ type Conditions struct {
 	Permit func(context.Context) error
 	// NoTrial has sets applied for good even where they would be put on trial.
 	NoTrial bool
+	// Running tells that sets are for a daemon that runs, and not what one should start with.
+	// Nothing vouches for such sets, nor for what is in place meanwhile; see Inspect.
+	Running bool
 }
 
 // Under changes what sets are applied under from now on.
-func (a *Applier) Under(c Conditions) { a.conditions = c }
+func (a *Applier) Under(c Conditions) {
+	if a.conditions = c; c.Running {
+		a.vouch("", false)
+	}
+}
 
 // permitted asks for permission.
 func (a *Applier) permitted(ctx context.Context) error {

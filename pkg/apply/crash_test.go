@@ -158,7 +158,9 @@ func killedAtEachStep(t *testing.T, c crash, look func(crash)) int {
 			runs(t, c.Dir, d.Socket, end)
 			return c.At
 		}
+		vouched(t, c.Dir, false) // nothing outlives the process
 		a := opened(t, c.target())
+		vouched(t, c.Dir, false)
 		look(c)
 		if n := stagedSets(t, a); n > 2 {
 			t.Errorf("step %d: %d sets are kept", c.At, n)

@@ -51,6 +51,8 @@ type fileAccess struct {
 // record is what outlives the process: it lies in the state directory as record.json.
 type record struct {
 	Phase phase `json:"phase"`
+	// Dir is the directory of the files, for those who know only that; "" in older records.
+	Dir string `json:"dir,omitempty"`
 	// Key is the key of fingerprints.
 	Key []byte `json:"key"`
 	// Desired is the set that is or will be in place.
@@ -81,18 +83,31 @@ const recordName = "record.json"
 func loadRecord(dir string) (record, error) {
 	fresh := record{Key: make([]byte, 32)}
 	_, _ = rand.Read(fresh.Key) // never fails
-	data, err := os.ReadFile(filepath.Join(dir, recordName))
+	r, err := readRecord(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fresh, nil
 	} else if err != nil {
 		return fresh, err
 	}
+	return r, nil
+}
+
+// readRecord reads a record as it is.
+func readRecord(dir string) (record, error) {
 	var r record
-	if err := json.Unmarshal(data, &r); err != nil {
-		return fresh, fmt.Errorf("%s is damaged: %w", filepath.Join(dir, recordName), err)
+	path := filepath.Join(dir, recordName)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return r, err
 	}
-	if len(r.Key) == 0 {
-		return fresh, fmt.Errorf("%s is damaged: it has no key", filepath.Join(dir, recordName))
+	if err := json.Unmarshal(data, &r); err != nil {
+		return r, fmt.Errorf("%s is damaged: %w", path, err)
+	}
+	switch {
+	case len(r.Key) == 0:
+		return r, fmt.Errorf("%s is damaged: it has no key", path)
+	case r.Phase == phaseRestoring && r.Previous == nil:
+		return r, fmt.Errorf("%s is damaged: there is nothing to go back to", path)
 	}
 	return r, nil
 }

@@ -26,8 +26,14 @@ type Applier struct {
 	// distrusted: the daemon was started anew since.
 	distrusted bool
 	conditions Conditions
-	swept      map[string]bool
-	told       map[string]bool
+	// asked: the daemon was asked in this transaction, and down tells that none is running.
+	asked, down bool
+	// vouched is the file that says what is vouched for, open and locked; nil when it could
+	// not be written.
+	vouched *os.File
+	said    current
+	swept   map[string]bool
+	told    map[string]bool
 	// step is called before each step that a crash could separate from the one before.
 	step func(string)
 }
@@ -60,6 +66,7 @@ func open(t Target, step func(string)) (*Applier, error) {
 		a.log.Warn("what was applied before is not known", "target", t.Name, "error", err)
 	}
 	a.record, a.key = record, record.Key
+	a.record.Dir = t.Dir
 	if err := a.recover(); err != nil {
 		a.log.Error("an interrupted change of the files could not be finished", "target", t.Name, "error", err)
 	}
@@ -97,6 +104,7 @@ func (a *Applier) takeState() error {
 		a.log.Warn("the lock does not tell whose it is", "target", a.target.Name, "error", err)
 	}
 	a.lock = f
+	a.vouch("", false)
 	return nil
 }
 
@@ -134,7 +142,12 @@ func writeAt(f *os.File, text string) error {
 }
 
 // Close lets go of the target.
-func (a *Applier) Close() error { return a.lock.Close() }
+func (a *Applier) Close() error {
+	if a.vouched != nil {
+		a.vouched.Close()
+	}
+	return a.lock.Close()
+}
 
 // recover finishes an interrupted replacement, forwards or backwards. Whether the daemon
 // uses the files remains open, so that the next Apply reloads.

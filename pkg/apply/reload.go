@@ -22,6 +22,7 @@ func (a *Applier) reload(ctx context.Context, files []File, res Result) (Result,
 	res.Reloaded = true
 	a.step("reload")
 	verdict, err := a.ask(ctx, a.target.path(files[0].Name), stop)
+	a.heard(err)
 	a.step("reloaded")
 	if err == nil {
 		res.Verdict = verdict

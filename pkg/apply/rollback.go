@@ -37,6 +37,7 @@ func (a *Applier) rollBack(ctx context.Context, main string, res *Result) error 
 		reload = k.reloadForGood
 	}
 	verdict, err := reload(ctx, a.target.path(main))
+	a.heard(err)
 	if errors.Is(err, bird.ErrNotRunning) {
 		return nil // it finds them when it starts
 	} else if err != nil {
@@ -53,6 +54,7 @@ func (a *Applier) rollBack(ctx context.Context, main string, res *Result) error 
 
 // restore puts the previous set back in place. It goes on when that cannot be recorded.
 func (a *Applier) restore() error {
+	a.vouch("", false)
 	a.record.Phase = phaseRestoring
 	a.step("record restoring")
 	unsaved := a.record.save(a.state) // goes on all the same: the files matter more

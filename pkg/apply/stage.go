@@ -137,7 +137,7 @@ func (a *Applier) prune() error {
 	var errs []error
 	for _, e := range entries {
 		id, isSet := strings.CutPrefix(e.Name(), setPrefix)
-		if left := strings.HasPrefix(e.Name(), "."+recordName); !left && (!isSet || a.needed(id)) {
+		if left := strings.HasPrefix(e.Name(), "."+recordName) || strings.HasPrefix(e.Name(), "."+currentName); !left && (!isSet || a.needed(id)) {
 			continue
 		}
 		errs = append(errs, os.RemoveAll(filepath.Join(a.state, e.Name())))

@@ -51,10 +51,14 @@ type Target struct {
 
 const defaultGrace = 10 * time.Second
 
-// stateDir is the directory of this target's stage and record.
-func (t *Target) stateDir() string {
-	return filepath.Join(cmp.Or(t.StateDir, filepath.Join(t.Dir, ".birdconfd")), t.Name)
+// StatePath is the directory that a target has for its stage, its record and what else is
+// to outlive the process. It takes the target's Dir, StateDir and Name.
+func StatePath(dir, stateDir, target string) string {
+	return filepath.Join(cmp.Or(stateDir, filepath.Join(dir, ".birdconfd")), target)
 }
+
+// stateDir is the directory of this target's stage and record.
+func (t *Target) stateDir() string { return StatePath(t.Dir, t.StateDir, t.Name) }
 
 // path is where a file of the target belongs.
 func (t *Target) path(name string) string { return filepath.Join(t.Dir, name) }

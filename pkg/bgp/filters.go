@@ -12,6 +12,10 @@ import (
 // MaxSymbol is how many characters BIRD's symbols have at most.
 const MaxSymbol = 64
 
+// maxPolicyName leaves room for _ipv4 or _ipv6, which templates append where one daemon has
+// the policies of both families.
+const maxPolicyName = MaxSymbol - len("_ipv4")
+
 // shorten fits a name into a number of characters: a longer one keeps its beginning and
 // ends in an underscore and 16 hexadecimal digits of its SHA-256, in capitals.
 func shorten(name string, size int) string {
@@ -175,7 +179,7 @@ func policy(v *View, direction string, filters []string, internal bool) Policy {
 		}
 		named[0] += "_" + side
 	}
-	p.Name = shorten(strings.Join(named, ":"), MaxSymbol)
+	p.Name = shorten(strings.Join(named, ":"), maxPolicyName)
 	return p
 }
 

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,10 +30,12 @@ func (v Version) Compare(o Version) int {
 	return cmp.Or(cmp.Compare(v.Major, o.Major), cmp.Compare(v.Minor, o.Minor), cmp.Compare(v.Patch, o.Patch))
 }
 
-// Is tells whether it is a version such as "1.6" or "2": as many numbers as that gives are
-// the same. Any is "".
+// Is tells whether it is a version such as "1.6" or "2 or 3": as many numbers as one of
+// these gives are the same. Any is "".
 func (v Version) Is(want string) bool {
-	return want == "" || strings.HasPrefix(v.String()+".", want+".")
+	return want == "" || slices.ContainsFunc(strings.Split(want, " or "), func(one string) bool {
+		return strings.HasPrefix(v.String()+".", one+".")
+	})
 }
 
 // The fork in calico/node puts a version of its own in front: v0.3.3+birdv1.6.8.

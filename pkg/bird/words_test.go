@@ -3,7 +3,8 @@ package bird
 import "testing"
 
 func TestVersionIs(t *testing.T) {
-	for want, is := range map[string]bool{"": true, "1": true, "1.6": true, "1.6.8": true, "1.60": false, "16": false, "1.6.80": false, "2": false} {
+	for want, is := range map[string]bool{"": true, "1": true, "1.6": true, "1.6.8": true, "1.60": false, "16": false, "1.6.80": false, "2": false,
+		"1.6 or 2": true, "2 or 1.6.8": true, "2 or 3": false} {
 		if got := (Version{1, 6, 8}).Is(want); got != is {
 			t.Errorf("1.6.8 is %q: %t", want, got)
 		}

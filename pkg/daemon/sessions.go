@@ -45,6 +45,8 @@ type Recovery struct {
 	Waiting    int  `json:"waiting,omitempty"`
 	// SecondsLeft is nil when BIRD does not say.
 	SecondsLeft *float64 `json:"secondsLeft,omitempty"`
+	// HeldBy are the sessions that it waits for, sorted.
+	HeldBy []string `json:"heldBy,omitempty"`
 }
 
 // Session is one BGP session, as BIRD and the resources see it.
@@ -107,14 +109,27 @@ func ask(ctx context.Context, socket string) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	protocols, err := conn.Protocols(ctx)
-	if err != nil {
+	recovery := recoveryOf(status.Recovery)
+	var protocols []bird.Protocol
+	if recovery.InProgress {
+		details, err := conn.Details(ctx)
+		if err != nil {
+			return Answer{}, err
+		}
+		for i := range details {
+			protocols = append(protocols, details[i].Protocol)
+			if details[i].HoldsRecovery {
+				recovery.HeldBy = append(recovery.HeldBy, details[i].Name)
+			}
+		}
+		slices.Sort(recovery.HeldBy)
+	} else if protocols, err = conn.Protocols(ctx); err != nil {
 		return Answer{}, err
 	}
 	return Answer{
 		Running: &Running{Version: conn.Version().String(), RouterID: status.RouterID, Booted: status.Booted,
 			Configured: status.Configured, Reconfiguring: status.Reconfiguring, ShuttingDown: status.ShuttingDown},
-		Recovery: recoveryOf(status.Recovery),
+		Recovery: recovery,
 		Sessions: bgpSessions(protocols),
 	}, nil
 }

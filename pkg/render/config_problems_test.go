@@ -70,7 +70,7 @@ func TestConfigProblems(t *testing.T) {
 		{"no files", "targets:\n  - name: bird\n    files: []\n", []string{`:2: error: target "bird": files is empty [missing-field]`}},
 		{"an empty reload", "targets:\n  - name: bird\n    reload: {}\n", []string{`:2: error: target "bird": reload needs signal or command [missing-field]`}},
 		{"an unknown set", "set: bird7\ntargets: [{name: bird}]\n", []string{
-			":1: error: there is no template set \"bird7\"; there is: bird1 [template]\n    hint: did you mean \"bird1\"?"}},
+			":1: error: there is no template set \"bird7\"; there is: bird1, bird2 [template]\n    hint: did you mean \"bird1\"?"}},
 		{"an empty set", "set: ''\ntargets: [{name: bird}]\n", []string{":1: error: set is empty [missing-field]\n    hint: leave the field out for bird1"}},
 		{"empty templates", "targets: [{name: bird}]\ntemplates: ''\n", []string{
 			":2: error: templates is the name of a directory, or a list of them, and one is empty [missing-field]"}},
@@ -93,7 +93,7 @@ func TestConfigProblemsOfValues(t *testing.T) {
 		{"unknown family", "family: ipv6", `family is IPv4, IPv6 or both, not "ipv6" [enum]`},
 		{"both families with files for one", "family: both", "the set's files are for IPv4 only [conflict]\n    hint: name files for both"},
 		{"relative binary", "binary: bin/bird", `binary "bin/bird" is neither the plain name of a program nor an absolute path [wrong-type]`},
-		{"not a version", "version: bird2", "version \"bird2\" is not a version of BIRD [wrong-type]\n    hint: write \"1.6\", \"2\" or any"},
+		{"not a version", "version: bird2", "version \"bird2\" is not a version of BIRD [wrong-type]\n    hint: write \"1.6\", \"2 or 3\" or any"},
 		{"unknown check", "check: required", "check is auto, require, off, not \"required\" [enum]\n    hint: did you mean \"require\"?"},
 		{"relative directory", "directory: etc", `directory "etc" is not an absolute path [wrong-type]`},
 		{"empty directory", "directory: ''", `directory "" is not an absolute path [wrong-type]`},

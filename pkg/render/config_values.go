@@ -21,7 +21,7 @@ const none = "none"
 // (unix(7)).
 const maxSocketPath = 107
 
-var versionForm = regexp.MustCompile(`^[0-9]+(\.[0-9]+){0,2}$`)
+var versionForm = regexp.MustCompile(`^[0-9]+(\.[0-9]+){0,2}( or [0-9]+(\.[0-9]+){0,2})*$`)
 
 // bothFamilies is written where there are both address families.
 const bothFamilies = "both"
@@ -50,7 +50,7 @@ func versionValue(text string) (string, *fault) {
 	case text == "any":
 		return "", nil
 	case !versionForm.MatchString(text):
-		return text, newFault(calico.RuleWrongType, `write "1.6", "2" or any`, "version %q is not a version of BIRD", text)
+		return text, newFault(calico.RuleWrongType, `write "1.6", "2 or 3" or any`, "version %q is not a version of BIRD", text)
 	}
 	return text, nil
 }

@@ -134,7 +134,7 @@ func TestManualNamesEveryFunctionAndTemplate(t *testing.T) {
 		t.Errorf("the manual has %d functions, there are %d", len(documented), len(functions))
 	}
 	places := section(t, text, "## Fill a hook") + section(t, text, "## Replace a template")
-	for _, tmpl := range load(t).tmpl.Templates() {
+	for _, tmpl := range append(load(t).tmpl.Templates(), loadBird2(t).tmpl.Templates()...) {
 		if !strings.Contains(places, "`"+tmpl.Name()+"`") {
 			t.Errorf("template %s is not in the manual", tmpl.Name())
 		}

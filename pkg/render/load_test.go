@@ -11,12 +11,12 @@ import (
 )
 
 func TestBuiltin(t *testing.T) {
-	if diff := cmp.Diff([]string{"bird1"}, BuiltinNames()); diff != "" {
+	if diff := cmp.Diff([]string{"bird1", "bird2"}, BuiltinNames()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, name := range []string{"bird9", "", ".", "..", "../templates/bird1", "bird1/"} {
 		_, err := Builtin(name)
-		if err == nil || !strings.HasSuffix(err.Error(), "; there is: bird1") {
+		if err == nil || !strings.HasSuffix(err.Error(), "; there is: bird1, bird2") {
 			t.Errorf("Builtin(%q): %v", name, err)
 		}
 	}

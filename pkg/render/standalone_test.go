@@ -57,7 +57,7 @@ func TestStandaloneProblems(t *testing.T) {
 	}{
 		{"no directory", StandaloneOptions{}, []string{"error: the directory for BIRD's files is not given [missing-field]"}},
 		{"unknown set", StandaloneOptions{Set: "birds", Directory: "/out"}, []string{
-			"error: there is no template set \"birds\"; there is: bird1 [template]\n    hint: did you mean \"bird1\"?"}},
+			"error: there is no template set \"birds\"; there is: bird1, bird2 [template]\n    hint: did you mean \"bird1\"?"}},
 		{"unknown check", StandaloneOptions{Check: "of", Directory: "/out"}, []string{
 			"error: check is auto, require, off, not \"of\" [enum]\n    hint: did you mean \"off\"?"}},
 		{"missing templates", StandaloneOptions{Templates: []string{"/nowhere"}, Directory: "/out"}, []string{

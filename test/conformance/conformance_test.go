@@ -49,11 +49,7 @@ func TestScenarios(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "*", "*", "scenario.yaml"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scenarios in %s: %v", dir, err)
-	}
-	for _, f := range files {
+	for _, f := range scenarioFiles(t, dir) {
 		s := readScenario(t, f)
 		for _, step := range s.Steps {
 			t.Run(s.Name+"/"+step, func(t *testing.T) {
@@ -73,6 +69,37 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
+func scenarioFiles(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*", "scenario.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenarios in %s: %v", dir, err)
+	}
+	return files
+}
+
+// TestBird2AcceptsEveryScenario renders every step for BIRD 2, which must accept it. There
+// is nothing of Calico's to compare with.
+func TestBird2AcceptsEveryScenario(t *testing.T) {
+	birdtest.Bird2(t)
+	for _, f := range scenarioFiles(t, shared.Dir(t, "conformance")) {
+		s := readScenario(t, f)
+		for _, step := range s.Steps {
+			t.Run(s.Name+"/"+step, func(t *testing.T) {
+				t.Parallel()
+				cluster, _ := decodeStep(t, s, filepath.Join(filepath.Dir(f), step))
+				r := cluster.RenderWith(t, fromtext.Bird2Set(t), s.Node)
+				for name, text := range r.Files {
+					if strings.Contains(text, "krt_tunnel") {
+						t.Errorf("%s has what only Calico's own BIRD knows", name)
+					}
+				}
+				r.Check(t)
+			})
+		}
+	}
+}
+
 func readScenario(t *testing.T, path string) scenario {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -86,8 +113,8 @@ func readScenario(t *testing.T, path string) scenario {
 	return s
 }
 
-// renderStep renders a step into a directory and has BIRD check it.
-func renderStep(t *testing.T, s scenario, stepDir, out string, birds map[string]string) []calico.Problem {
+// decodeStep reads a step's input. The problems are those of reading files beside it.
+func decodeStep(t *testing.T, s scenario, stepDir string) (*fromtext.Cluster, []calico.Problem) {
 	t.Helper()
 	input := filepath.Join(stepDir, "input.yaml")
 	text, err := os.ReadFile(input)
@@ -103,7 +130,14 @@ func renderStep(t *testing.T, s scenario, stepDir, out string, birds map[string]
 	if s.EndpointStatus != "" {
 		in.Workloads, problems = file.LoadEndpointStatus(filepath.Join(stepDir, s.EndpointStatus))
 	}
-	r := in.Decode().Render(t, s.Node)
+	return in.Decode(), problems
+}
+
+// renderStep renders a step into a directory and has BIRD check it.
+func renderStep(t *testing.T, s scenario, stepDir, out string, birds map[string]string) []calico.Problem {
+	t.Helper()
+	cluster, problems := decodeStep(t, s, stepDir)
+	r := cluster.Render(t, s.Node)
 	for name, text := range r.Files {
 		if err := os.WriteFile(filepath.Join(out, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

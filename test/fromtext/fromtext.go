@@ -1,6 +1,7 @@
 // Package fromtext goes the whole way from resources as text to files that BIRD has
-// accepted, for tests: decoding, the snapshot, the calculation, the built-in templates for
-// BIRD 1.6, and BIRD's own check. Nothing on that way is replaced by a double.
+// accepted, for tests: decoding, the snapshot, the calculation, the built-in templates, for
+// BIRD 1.6 unless it says otherwise, and BIRD's own check. Nothing on that way is replaced by
+// a double.
 package fromtext
 
 import (
@@ -46,18 +47,27 @@ type Result struct {
 	set   *render.Set
 }
 
-var builtin = sync.OnceValues(func() (*render.Set, []calico.Problem) {
-	base, err := render.Builtin("bird1")
-	if err != nil {
-		return nil, []calico.Problem{{Severity: calico.Error, Message: err.Error()}}
-	}
-	return render.Load(base)
-})
+func builtin(name string) func() (*render.Set, []calico.Problem) {
+	return sync.OnceValues(func() (*render.Set, []calico.Problem) {
+		base, err := render.Builtin(name)
+		if err != nil {
+			return nil, []calico.Problem{{Severity: calico.Error, Message: err.Error()}}
+		}
+		return render.Load(base)
+	})
+}
+
+var bird1, bird2 = builtin("bird1"), builtin("bird2")
 
 // Set returns the built-in templates for BIRD 1.6.
-func Set(t testing.TB) *render.Set {
+func Set(t testing.TB) *render.Set { return loaded(t, bird1) }
+
+// Bird2Set returns the built-in templates for BIRD 2 and 3.
+func Bird2Set(t testing.TB) *render.Set { return loaded(t, bird2) }
+
+func loaded(t testing.TB, load func() (*render.Set, []calico.Problem)) *render.Set {
 	t.Helper()
-	set, problems := builtin()
+	set, problems := load()
 	if len(problems) > 0 {
 		t.Fatalf("the built-in templates do not load: %v", problems)
 	}
@@ -74,7 +84,13 @@ func (in Input) Decode() *Cluster {
 // Render renders one node's files; a template that fails ends the test.
 func (c *Cluster) Render(t testing.TB, node string) *Result {
 	t.Helper()
-	r, err := c.TryRender(Set(t), node)
+	return c.RenderWith(t, Set(t), node)
+}
+
+// RenderWith is Render with other templates than those for BIRD 1.6.
+func (c *Cluster) RenderWith(t testing.TB, set *render.Set, node string) *Result {
+	t.Helper()
+	r, err := c.TryRender(set, node)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +119,7 @@ func (c *Cluster) TryRender(set *render.Set, node string) (*Result, error) {
 	return r, nil
 }
 
-// Check has BIRD check each family's files as a set.
+// Check has BIRD check each daemon's files as a set.
 func (r *Result) Check(t testing.TB) {
 	t.Helper()
 	if err := r.TryCheck(t); err != nil {
@@ -120,7 +136,10 @@ func (r *Result) TryCheck(t testing.TB) error {
 			continue
 		}
 		binary := birdtest.Bird(t)
-		if target.Binary == "bird6" {
+		switch {
+		case r.set == Bird2Set(t):
+			binary = birdtest.Bird2(t)
+		case target.Binary == "bird6":
 			binary = birdtest.Bird6(t)
 		}
 		dir := t.TempDir()

@@ -31,66 +31,12 @@ var torConf []byte
 // patience is how long anything may take that should happen within seconds.
 const patience = 60 * time.Second
 
-// TestSessionsAndRoutes runs two nodes and a switch until all sessions are up, and looks
-// at what each of them then has.
-func TestSessionsAndRoutes(t *testing.T) {
-	l := newLab(t)
-	v4, v6 := birdtest.Bird(t), birdtest.Bird6(t)
-	for i, node := range []string{"alpha", "bravo"} {
-		l.host(node, fmt.Sprintf("192.0.2.%d/24", 11+i), fmt.Sprintf("2001:db8::%d/64", 11+i))
-		renderNode(t, l, node)
-		l.daemon(node, "bird", v4, "bird.cfg")
-		l.daemon(node, "bird6", v6, "bird6.cfg")
-	}
-	l.host("tor", "192.0.2.1/24", "2001:db8::1/64")
-	if err := os.WriteFile(filepath.Join(l.dir("tor"), "bird.cfg"), torConf, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	l.daemon("tor", "bird", v4, "bird.cfg")
-
-	for _, d := range []struct {
-		host, daemon string
-		sessions     int
-	}{{"alpha", "bird", 2}, {"alpha", "bird6", 1}, {"bravo", "bird", 1}, {"bravo", "bird6", 1}, {"tor", "bird", 1}} {
-		l.until(d.host, d.daemon, "show protocols", func(reply string) bool {
-			return exchanging(reply) == d.sessions
-		})
-	}
-
-	has := func(text string) func(string) bool {
-		return func(reply string) bool { return strings.Contains(reply, text) }
-	}
-	// Blocks and service ranges travel in the mesh, with their communities.
-	l.until("alpha", "bird", "show route protocol Mesh_192_0_2_12 all", has("198.51.100.32/28"))
-	l.until("alpha", "bird", "show route 198.51.100.32/28 all protocol Mesh_192_0_2_12", has("BGP.community: (64512,100)"))
-	l.until("alpha", "bird6", "show route protocol Mesh_2001_db8__12", has("2001:db8:100::40/122"))
-	// The switch gets the node's own, its service range and, through the filter, the
-	// single address with its community and the AS numbers prepended to our own.
-	l.until("tor", "bird", "show route protocol alpha", has("198.51.100.16/28"))
-	l.until("tor", "bird", "show route protocol alpha", has("203.0.113.0/28"))
-	l.until("tor", "bird", "show route 203.0.113.77/32 all", has("BGP.as_path: 64512 64513 64512"))
-	l.until("tor", "bird", "show route 203.0.113.77/32 all", has("(64512,7)"))
-	// The import filter takes the default route and nothing else.
-	l.until("alpha", "bird", "show route protocol Node_192_0_2_1", has("0.0.0.0/0"))
-	if reply := l.ask("alpha", "bird", "show route protocol Node_192_0_2_1"); strings.Contains(reply, "10.0.0.0/8") {
-		t.Errorf("the import filter lets 10.0.0.0/8 in:\n%s", reply)
-	}
-	// The kernel has the other node's block but no blackhole for service addresses.
-	l.untilTrue("the other node's block in the kernel", func() bool {
-		return strings.Contains(l.ip("alpha", "route", "show"), "198.51.100.32/28 via 192.0.2.12")
-	})
-	if routes := l.ip("alpha", "route", "show"); strings.Contains(routes, "203.0.113.") {
-		t.Errorf("service addresses are in the kernel:\n%s", routes)
-	}
-	l.noErrors()
-}
-
 // TestDeadPeerHoldsTheStartNoLongerThanAsked starts a node as after a crash, with its peers
 // dead: BIRD must hold its routes back for gracefulRestartWait and not for its own 240 s.
 func TestDeadPeerHoldsTheStartNoLongerThanAsked(t *testing.T) {
 	l := newLab(t)
 	l.host("alpha", "192.0.2.11/24", "2001:db8::11/64")
-	renderNode(t, l, "alpha")
+	l.render("alpha", fromtext.Set(t))
 	for _, d := range []struct {
 		daemon, binary string
 		peers          int
@@ -132,24 +78,13 @@ func exchanging(reply string) int {
 	return n
 }
 
-func renderNode(t *testing.T, l *lab, node string) {
-	t.Helper()
-	r := fromtext.Input{Name: "cluster.yaml", Text: clusterYAML}.Decode().Render(t, node)
-	for _, p := range r.Problems {
-		t.Errorf("problem: %v", p)
-	}
-	for name, text := range r.Files {
-		if err := os.WriteFile(filepath.Join(l.dir(node), name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // lab is a network, and the daemons that run in its hosts.
 type lab struct {
 	t       *testing.T
 	network *netns.Network
 	root    string
+	// cluster is what nodes are rendered from.
+	cluster string
 	logs    map[string]*os.File
 }
 
@@ -168,7 +103,7 @@ func newLab(t *testing.T) *lab {
 			t.Error(err)
 		}
 	})
-	return &lab{t: t, network: network, root: t.TempDir(), logs: map[string]*os.File{}}
+	return &lab{t: t, network: network, root: t.TempDir(), cluster: clusterYAML, logs: map[string]*os.File{}}
 }
 
 // dir is a host's directory of files.

@@ -1,8 +1,13 @@
 package property
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
+	"time"
 
+	"github.com/birdconfd/birdconfd/pkg/bird/birdtest"
 	"github.com/birdconfd/birdconfd/test/bulk"
 	"github.com/birdconfd/birdconfd/test/fromtext"
 )
@@ -54,6 +59,27 @@ func BenchmarkWholeWay(b *testing.B) {
 		for b.Loop() {
 			b.ReportMetric(bulk.Ratio(1000, func() { small.Decode().Render(b, benchNode) }, 5000, func() { large.Decode().Render(b, benchNode) }), "ratio")
 		}
+	})
+}
+
+// BenchmarkBird2Reads is the CPU time that BIRD 2 takes to read what is rendered for it.
+func BenchmarkBird2Reads(b *testing.B) {
+	each(b, func(b *testing.B, text string) {
+		dir := b.TempDir()
+		for name, text := range (fromtext.Input{Text: text}).Decode().RenderWith(b, fromtext.Bird2Set(b), benchNode).Files {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				b.Fatal(err)
+			}
+		}
+		var spent time.Duration
+		for b.Loop() {
+			cmd := exec.Command(birdtest.Bird2(b), "-p", "-c", filepath.Join(dir, "bird.cfg"))
+			if out, err := cmd.CombinedOutput(); err != nil {
+				b.Fatalf("%v: %s", err, out)
+			}
+			spent += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+		}
+		b.ReportMetric(spent.Seconds()/float64(b.N), "cpu-s/op")
 	})
 }
 

@@ -69,6 +69,22 @@ func TestBirdAcceptsEveryCluster(t *testing.T) {
 	})
 }
 
+func TestBird2AcceptsEveryCluster(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		c := drawCluster(r)
+		snapshot := c.input().Decode()
+		for _, node := range c.nodes[:min(2, len(c.nodes))] {
+			result, err := snapshot.TryRender(fromtext.Bird2Set(t), node)
+			if err == nil {
+				err = result.TryCheck(t)
+			}
+			if err != nil {
+				r.Fatalf("%v\n%s", err, c.text())
+			}
+		}
+	})
+}
+
 // placeless takes positions away, which depend on the order of documents.
 func placeless(problems []calico.Problem) []calico.Problem {
 	out := slices.Clone(problems)
