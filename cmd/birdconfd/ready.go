@@ -61,7 +61,7 @@ and each session that is down on standard error; 2: wrong usage, or a --conf tha
 	f.StringVarP(&o.output, "output", "o", "", "directory of BIRD's files, as for run")
 	f.StringToStringVar(&o.sockets, "socket", nil, "control socket of a target, as in bird=/run/bird/bird.ctl; once for each")
 	f.StringVar(&o.stateDir, "state-dir", "", "directory where run keeps what it knows (default: .birdconfd beside BIRD's files)")
-	f.DurationVar(&o.maxAge, "max-age", recovery.DefaultMaxAge, "how old the knowledge that nodes are NotReady may be")
+	f.DurationVar(&o.maxAge, "readiness-max-age", recovery.DefaultMaxAge, "how old the knowledge that nodes are NotReady may be")
 	f.DurationVar(&o.settled, "settled", 0, "after BIRD has run for this time one session that counts is enough (default: never)")
 	f.DurationVar(&o.timeout, "timeout", readyTimeout, "how long it all may take")
 	choose(cmd, &o.format, "format", "form of the answer; json goes to standard output in any case", "text", formatJSON)
@@ -91,7 +91,7 @@ type readyTarget struct {
 }
 
 func (o *readyOptions) main(ctx context.Context, env environment) error {
-	for name, d := range map[string]time.Duration{"max-age": o.maxAge, "timeout": o.timeout} {
+	for name, d := range map[string]time.Duration{"readiness-max-age": o.maxAge, "timeout": o.timeout} {
 		if d <= 0 {
 			return usageOf("ready", "--%s must be longer than 0s", name)
 		}

@@ -92,7 +92,7 @@ func TestReadyUsage(t *testing.T) {
 	}{
 		{"an argument", "unknown command", []string{"x"}},
 		{"a limit that is none", "--timeout must be longer than 0s", []string{"--timeout=0s"}},
-		{"an age that is none", "--max-age must be longer than 0s", []string{"--max-age=-1s"}},
+		{"an age that is none", "--readiness-max-age must be longer than 0s", []string{"--readiness-max-age=-1s"}},
 		{"a time that is none", "--settled must not be negative", []string{"--settled=-1s"}},
 		{"a form that is not known", "it is one of text, json", []string{"--format=xml"}},
 		{"files but no socket", "say where BIRD's control sockets are, with --socket", []string{"--output=" + dir}},

@@ -101,7 +101,7 @@ func TestReady(t *testing.T) {
 
 			n.know(time.Hour, node7(true))
 			n.ready().want(t, exitProblems, "it counts: that node worker-7 is NotReady was certain 1h0m0s ago, which is too long")
-			n.ready("--max-age", "2h").want(t, exitFine)
+			n.ready("--readiness-max-age", "2h").want(t, exitFine)
 
 			path := filepath.Join(apply.StatePath(n.dir, "", "bird"), "peers.json")
 			writeFile(t, path, `{"asOf":"2026-12-01T12:0`)
