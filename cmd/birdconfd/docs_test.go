@@ -20,7 +20,7 @@ func help(t *testing.T, command string) string {
 }
 
 // flagLine is a line of the help: a flag, and what it does with its default.
-var flagLine = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z][a-z-]*)\b(.*)$`)
+var flagLine = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z][a-z0-9-]*)\b(.*)$`)
 
 // flagsOf lists the flags of a subcommand with the rest of their lines.
 func flagsOf(t *testing.T, command string) map[string]string {
@@ -49,12 +49,12 @@ func manuals(t *testing.T) map[string]string {
 // Every flag that the manuals name is one of the program's.
 func TestManualsNameFlagsThatAreThere(t *testing.T) {
 	all := map[string]bool{}
-	for _, command := range []string{"run", "render", "status"} {
+	for _, command := range []string{"run", "render", "launch", "status", "ready"} {
 		for name := range flagsOf(t, command) {
 			all[name] = true
 		}
 	}
-	flag := regexp.MustCompile("--([a-z][a-z-]+)")
+	flag := regexp.MustCompile("--([a-z][a-z0-9-]+)")
 	found := 0
 	for path, text := range manuals(t) {
 		for _, m := range flag.FindAllStringSubmatch(text, -1) {
@@ -68,22 +68,27 @@ func TestManualsNameFlagsThatAreThere(t *testing.T) {
 	}
 }
 
-// Defaults that docs/running.md gives behind a flag, as in `--settle` (200 ms), are true.
-func TestManualGivesTheDefaults(t *testing.T) {
-	flags := flagsOf(t, "run")
+// Defaults that manuals give behind a flag, as in `--settle` (200 ms), are true.
+func TestManualsGiveTheDefaults(t *testing.T) {
 	given := regexp.MustCompile("`--([a-z-]+)`(?: percent of them)?,?\\s+\\((\\d+(?: (?:ms|s|minute))?)\\)")
-	matches := given.FindAllStringSubmatch(readFile(t, "../../docs/running.md"), -1)
-	for _, m := range matches {
-		want := m[2]
-		if d, err := time.ParseDuration(strings.NewReplacer(" ", "", "minute", "m").Replace(want)); err == nil {
-			want = d.String()
+	for _, tt := range []struct {
+		manual, command string
+		least           int
+	}{{"running.md", "run", 6}, {"launch.md", "launch", 1}} {
+		flags := flagsOf(t, tt.command)
+		matches := given.FindAllStringSubmatch(readFile(t, filepath.Join("../../docs", tt.manual)), -1)
+		for _, m := range matches {
+			want := m[2]
+			if d, err := time.ParseDuration(strings.NewReplacer(" ", "", "minute", "m").Replace(want)); err == nil {
+				want = d.String()
+			}
+			if !strings.Contains(flags[m[1]], "(default "+want+")") {
+				t.Errorf("--%s: %s says %s, the help%s", m[1], tt.manual, m[2], flags[m[1]])
+			}
 		}
-		if !strings.Contains(flags[m[1]], "(default "+want+")") {
-			t.Errorf("--%s: the manual says %s, the help%s", m[1], m[2], flags[m[1]])
+		if len(matches) < tt.least {
+			t.Errorf("%s: only %d defaults were found: %q", tt.manual, len(matches), matches)
 		}
-	}
-	if len(matches) < 6 {
-		t.Errorf("only %d defaults were found: %q", len(matches), matches)
 	}
 }
 

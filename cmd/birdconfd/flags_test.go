@@ -14,11 +14,17 @@ func variable(flag string) string {
 	return "BIRDCONFD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
+// notReady is a Kubernetes Node that is not ready.
+func notReady(name string) string {
+	return "apiVersion: v1\nkind: Node\nmetadata: {name: " + name + "}\nstatus: {conditions: [{type: Ready, status: Unknown}]}\n"
+}
+
 // Every flag can be given as a variable, and then does the same.
 func TestEveryFlagHasAVariable(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "templates", "local.tmpl"), `{{define "hook-90-end"}}# mine{{end}}`)
 	flawed := writeFile(t, filepath.Join(dir, "flawed.yaml"), readFile(t, edge)+flaw)
+	away := writeFile(t, filepath.Join(dir, "away.yaml"), readFile(t, edge)+"---\n"+notReady("edge-2"))
 	ordinary := []string{edge, "--node=edge-1", "--check=off"}
 	cases := map[string]struct {
 		args  []string
@@ -29,6 +35,7 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 		"output":          {ordinary, filepath.Join(dir, "out")},
 		"family":          {ordinary, "ipv6"},
 		"set":             {ordinary, "bird2"},
+		"phase":           {[]string{away, "--node=edge-1", "--check=off"}, "steady"},
 		"templates":       {ordinary, filepath.Join(dir, "templates")},
 		"check":           {[]string{edge, "--node=edge-1", "--bird-dir=" + dir}, "require"},
 		"bird-dir":        {[]string{edge, "--node=edge-1", "--check=require"}, dir},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/birdconfd/birdconfd/pkg/bgp"
 	"github.com/birdconfd/birdconfd/pkg/calico"
+	"github.com/birdconfd/birdconfd/pkg/recovery"
 	"github.com/birdconfd/birdconfd/pkg/render"
 )
 
@@ -28,6 +29,7 @@ const (
 type renderOptions struct {
 	commonOptions
 	sample      bool
+	phase       string
 	showSecrets bool
 	strict      bool
 }
@@ -39,10 +41,12 @@ const (
 	checkRequire = "require"
 	checkOff     = "off"
 	formatJSON   = "json"
+	phaseStart   = string(bgp.Starting)
+	phaseSteady  = string(bgp.Steady)
 )
 
 func renderCommand(env environment) *cobra.Command {
-	o := renderOptions{commonOptions: commonOptions{set: "bird1", check: checkAuto, family: "all", format: "text"}}
+	o := renderOptions{phase: phaseStart, commonOptions: commonOptions{set: "bird1", check: checkAuto, family: "all", format: "text"}}
 	cmd := &cobra.Command{
 		Use:   "render [flags] PATH...",
 		Short: "Render one node's BIRD configuration from resources in files",
@@ -75,6 +79,7 @@ of an error, or BIRD refuses it; 2: wrong usage, or input that cannot be read.`,
 	f.StringVarP(&o.output, "output", "o", stdoutName, "directory to write the files to, or - for standard output")
 	choose(cmd, &o.family, "family", "address family", "all", "ipv4", "ipv6")
 	choose(cmd, &o.set, "set", "built-in template set", render.BuiltinNames()...)
+	choose(cmd, &o.phase, "phase", "whether BIRD is to start with the files, or to load them when it has recovered from its start", phaseStart, phaseSteady)
 	f.StringVar(&o.templates, "templates", "", "directory with templates that fill hooks or take the place of built-in ones")
 	choose(cmd, &o.check, "check", "have BIRD check the result; auto: if it is installed", checkAuto, checkRequire, checkOff)
 	f.StringVar(&o.birdDir, "bird-dir", "", "directory with the BIRD programs for the check (default: PATH)")
@@ -145,6 +150,9 @@ func (o *renderOptions) render(ctx context.Context, env environment, paths []str
 	}
 	views, problems := bgp.Compute(cluster, o.node, options)
 	r.add(problems...)
+	if o.phase == phaseStart {
+		views = recovery.ForStart(views).Views
+	}
 	var results []*rendered
 	for _, t := range set.Targets {
 		t, ok := t.Only(options.Families)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -80,10 +79,7 @@ func (r *report) finish(w io.Writer, format string, err error) error {
 func (r *report) print(w io.Writer, format string) {
 	calico.SortProblems(r.Problems)
 	if format == formatJSON {
-		e := json.NewEncoder(w)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		_ = e.Encode(r) // nobody is left to tell when standard error is gone
+		_ = writeJSON(w, r) // nobody is left to tell when standard error is gone
 		return
 	}
 	for _, p := range r.Problems {

@@ -77,7 +77,7 @@ capitals, with _ for -. The flag wins; an empty variable counts as not set.`,
 	root.SetIn(env.stdin)
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
-	root.AddCommand(renderCommand(env), runCommand(env), launchCommand(env), statusCommand(env), versionCommand(env))
+	root.AddCommand(renderCommand(env), runCommand(env), launchCommand(env), statusCommand(env), readyCommand(env), versionCommand(env))
 
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/birdconfd/birdconfd/pkg/calico"
 	"github.com/birdconfd/birdconfd/pkg/daemon"
 	"github.com/birdconfd/birdconfd/pkg/datastore/file"
+	"github.com/birdconfd/birdconfd/pkg/recovery"
 	"github.com/birdconfd/birdconfd/pkg/render"
 )
 
@@ -37,6 +38,8 @@ type runOptions struct {
 	guardHold      time.Duration
 	guardThreshold int
 	confirm        time.Duration
+	readinessAge   time.Duration
+	unreachable    time.Duration
 	socketTimeout  time.Duration
 	shutdown       time.Duration
 	once           bool
@@ -89,6 +92,8 @@ configuration that does not load at the start.`,
 	f.DurationVar(&o.guardHold, "guard-hold", daemon.DefaultGuardHold, "how long a configuration that loses most sessions is held back; 0 for not at all")
 	f.IntVar(&o.guardThreshold, "guard-threshold", daemon.DefaultGuardThreshold, "the share of sessions, in percent, of which more must get lost for that")
 	f.DurationVar(&o.confirm, "confirm", 0, "put each configuration on trial for this time, and undo it if sessions collapse (default: no trial)")
+	f.DurationVar(&o.readinessAge, "readiness-max-age", recovery.DefaultMaxAge, "how long nodes count as not ready after that was last certain")
+	f.DurationVar(&o.unreachable, "release-unreachable", 0, "after a start of BIRD 1.6, wait no longer for peers whose sessions have not come up for this time while all others have recovered (default: wait)")
 	f.DurationVar(&o.socketTimeout, "socket-timeout", daemon.DefaultSocketTimeout, "how long BIRD may take for an answer")
 	f.DurationVar(&o.shutdown, "shutdown-timeout", daemon.DefaultShutdown, "how long the end may take")
 	f.BoolVar(&o.once, "once", false, "end when everything is applied, or cannot be")
@@ -127,13 +132,15 @@ func (o *runOptions) complete(cmd *cobra.Command, env environment, paths []strin
 		return usageOf("run", "--confirm is 5s or longer: sessions need some seconds to come back")
 	}
 	for name, d := range map[string]time.Duration{"poll": o.poll, "settle": o.settle, "max-wait": o.maxWait,
-		"socket-timeout": o.socketTimeout, "shutdown-timeout": o.shutdown, "once-timeout": o.onceTimeout} {
+		"readiness-max-age": o.readinessAge, "socket-timeout": o.socketTimeout, "shutdown-timeout": o.shutdown, "once-timeout": o.onceTimeout} {
 		if d <= 0 {
 			return usageOf("run", "--%s must be longer than 0s", name)
 		}
 	}
-	if o.guardHold < 0 {
-		return usageOf("run", "--guard-hold must not be negative")
+	for name, d := range map[string]time.Duration{"guard-hold": o.guardHold, "release-unreachable": o.unreachable} {
+		if d < 0 {
+			return usageOf("run", "--%s must not be negative", name)
+		}
 	}
 	return nil
 }
@@ -175,6 +182,7 @@ func (o *runOptions) main(cmd *cobra.Command, env environment, paths []string) e
 	d := daemon.Options{Node: o.node, Version: version(), Source: source, Compute: compute, Load: o.load,
 		Watch: o.watch(logger), StateDir: o.stateDir, Settle: o.settle, Longest: o.maxWait,
 		Guard: daemon.Guard{Threshold: o.guardThreshold, Hold: o.guardHold}, Confirm: o.confirm,
+		ReadinessAge: o.readinessAge, ReleaseUnreachable: o.unreachable,
 		SocketTimeout: o.socketTimeout, Shutdown: o.shutdown, Reload: reload, Override: override,
 		Listener: listener, Logger: logger, Once: o.once}
 	if o.once {

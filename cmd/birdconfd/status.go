@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -138,10 +139,7 @@ func parseSocket(s string) (socketTarget, error) {
 func (o *statusOptions) show(env environment, result any, fine bool, print func(*bytes.Buffer)) error {
 	var b bytes.Buffer
 	if o.format == formatJSON {
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		if err := e.Encode(result); err != nil {
+		if err := writeJSON(&b, result); err != nil {
 			return &exitError{exitUsage, err}
 		}
 	} else {
@@ -154,4 +152,11 @@ func (o *statusOptions) show(env environment, result any, fine bool, print func(
 		return &exitError{code: exitProblems}
 	}
 	return nil
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
 }

@@ -33,6 +33,7 @@ func printReport(b *bytes.Buffer, r *daemon.Report, now time.Time) {
 		t := &r.Targets[i]
 		b.WriteByte('\n')
 		printHead(b, t.Name, t.Socket, &t.Answer)
+		printRestart(b, t)
 		printApplied(b, &t.TargetStatus, now)
 		printSessions(b, t.Sessions)
 	}
@@ -86,13 +87,7 @@ func printHead(b *bytes.Buffer, name, socket string, a *daemon.Answer) {
 	if running.ShuttingDown {
 		writeLine(b, 1, "it is shutting down")
 	}
-	if r := a.Recovery; r != nil && r.InProgress {
-		left := "for a time that BIRD does not tell"
-		if r.SecondsLeft != nil {
-			left = fmt.Sprintf("%.0f s left at most", *r.SecondsLeft)
-		}
-		writeLine(b, 1, "graceful restart: routes are held back, waiting for %d, %s", r.Waiting, left)
-	}
+	printRecovery(b, a)
 }
 
 // printApplied shows what became of a target's configuration.

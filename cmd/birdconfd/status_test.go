@@ -21,6 +21,7 @@ import (
 	"github.com/birdconfd/birdconfd/pkg/calico"
 	"github.com/birdconfd/birdconfd/pkg/daemon"
 	"github.com/birdconfd/birdconfd/pkg/datastore"
+	"github.com/birdconfd/birdconfd/pkg/recovery"
 )
 
 // reporting is where a birdconfd says this.
@@ -66,16 +67,19 @@ func goodReport() daemon.Report {
 		Problems: []calico.Problem{},
 		Targets: []daemon.TargetReport{{
 			TargetStatus: daemon.TargetStatus{Name: "bird", Family: "IPv4", Socket: "/run/bird.ctl", Desired: "5a0d3bd1c0f2e44a", Applied: "5a0d3bd1c0f2e44a",
-				AppliedAt: now.Add(-3 * time.Minute),
-				Last:      &daemon.Attempt{At: now.Add(-3 * time.Minute), Outcome: apply.Applied, Words: "Reading configuration from /etc/bird/bird.cfg; Reconfigured", Confirmed: true}},
+				AppliedAt: now.Add(-3 * time.Minute), BIRD: daemon.BIRDStatus{Watched: true, Up: true},
+				GracefulRestart: &daemon.GracefulRestart{Condition: recovery.Recovering, Without: []string{"Mesh_192_0_2_3"},
+					Skipped:   []recovery.Skipped{{Name: "Mesh_192_0_2_3", Node: "worker-3", Why: "its node worker-3 was not ready when BIRD started"}},
+					NextStart: []daemon.NextStart{{Statement: "graceful restart wait", Running: "120", Configured: "10"}}},
+				Last: &daemon.Attempt{At: now.Add(-3 * time.Minute), Outcome: apply.Applied, Words: "Reading configuration from /etc/bird/bird.cfg; Reconfigured", Confirmed: true}},
 			Answer: daemon.Answer{
 				Running:  &daemon.Running{Version: "1.6.8", RouterID: "192.0.2.1", Booted: "2026-12-01 07:58:10"},
-				Recovery: &daemon.Recovery{InProgress: true, Waiting: 1, SecondsLeft: &left},
+				Recovery: &daemon.Recovery{InProgress: true, Waiting: 1, SecondsLeft: &left, HeldBy: []string{"Mesh_192_0_2_2"}},
 				Sessions: []daemon.Session{
 					{Name: "Global_10_0_0_1", Address: netip.MustParseAddr("10.0.0.1"), ASNumber: 4200000001, State: "start", BGPState: "Active",
 						Since: "07:58:11", Info: "Active Socket: No route to host", Origin: "BGPPeer/rack-1 via nodeSelector"},
 					{Name: "Mesh_192_0_2_2", Address: netip.MustParseAddr("192.0.2.2"), ASNumber: 64512, State: "up", BGPState: "Established",
-						Since: "07:58:14", Info: "Established", Origin: "node-to-node mesh"},
+						Since: "07:58:14", Info: "Established", Origin: "node-to-node mesh", Node: "worker-2"},
 					{Name: "Mesh_192_0_2_3", Address: netip.MustParseAddr("192.0.2.3"), ASNumber: 64512, Origin: "node-to-node mesh",
 						Wrong: "not in BIRD's running configuration"},
 				},
@@ -89,7 +93,10 @@ func TestStatusText(t *testing.T) {
 source: file, connected, newest data certain 2s ago
 
 bird: BIRD 1.6.8, up since 2026-12-01 07:58:10, router ID 192.0.2.1
-  graceful restart: routes are held back, waiting for 1, 84 s left at most
+  graceful restart: routes are held back since then, waiting for Mesh_192_0_2_2 (node worker-2), 84 s left at most
+  it does not wait for Mesh_192_0_2_3 (node worker-3): its node worker-3 was not ready when BIRD started
+  without graceful restart until they are down next: Mesh_192_0_2_3
+  graceful restart wait: 10 is configured, which BIRD uses only after its next start; it runs with 120
   configuration: 5a0d3bd1c0f2e44a applied 3m0s ago
   last attempt 3m0s ago: applied; BIRD said: Reading configuration from /etc/bird/bird.cfg; Reconfigured
   NAME             ADDRESS    AS          STATE        SINCE     ORIGIN                           WHAT IS WRONG
@@ -137,6 +144,23 @@ func TestStatusSaysWhatIsNotWell(t *testing.T) {
 		{"the source is lost", func(r *daemon.Report, _ *daemon.TargetReport) {
 			r.Ready, r.Source.Connected, r.Source.LastError = false, false, "EOF"
 		}, []string{"source: file, connection lost, newest data certain 2s ago: EOF\n"}},
+		{"BIRD is down, and somebody will not be waited for", func(_ *daemon.Report, t *daemon.TargetReport) {
+			t.Answer, t.BIRD.Up = daemon.Answer{Error: "BIRD at /run/bird.ctl: no daemon listens there"}, false
+		}, []string{"  the recovery from the next start will not wait for Mesh_192_0_2_3 (node worker-3): its node"}},
+		{"BIRD has recovered", func(r *daemon.Report, t *daemon.TargetReport) { r.Ready, t.Recovery.InProgress = false, false },
+			[]string{"  the recovery from the last start did not wait for Mesh_192_0_2_3 (node worker-3): its node"}},
+		{"part of it waits for the recovery", func(r *daemon.Report, t *daemon.TargetReport) {
+			r.Ready = false
+			t.GracefulRestart.Deferred = []string{"Mesh_192_0_2_2"}
+		}, []string{"  changed or removed only when BIRD has recovered: Mesh_192_0_2_2\n"}},
+		{"all of it waits for the recovery", func(r *daemon.Report, t *daemon.TargetReport) {
+			r.Ready = false
+			t.GracefulRestart.Deferred, t.GracefulRestart.DeferredAll = []string{"Mesh_192_0_2_2"}, true
+		}, []string{"  the newest configuration waits until BIRD has recovered, because it changes Mesh_192_0_2_2\n"}},
+		{"many are skipped", func(r *daemon.Report, t *daemon.TargetReport) {
+			r.Ready = false
+			t.GracefulRestart.Skipped = make([]recovery.Skipped, 25)
+		}, []string{"    and 5 more\n"}},
 		{"nothing is applied yet", func(r *daemon.Report, t *daemon.TargetReport) {
 			r.Ready, t.TargetStatus = false, daemon.TargetStatus{Name: "bird", Desired: "b1b2", Socket: "/run/bird.ctl"}
 		}, []string{"  configuration: b1b2 desired, nothing applied\n"}},

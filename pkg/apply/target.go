@@ -51,8 +51,8 @@ type Target struct {
 
 const defaultGrace = 10 * time.Second
 
-// StatePath returns the directory of a target's stage and record. Of stateDir see
-// Target.StateDir.
+// StatePath is the directory that a target has for its stage, its record and what else is
+// to outlive the process. It takes the target's Dir, StateDir and Name.
 func StatePath(dir, stateDir, target string) string {
 	return filepath.Join(cmp.Or(stateDir, filepath.Join(dir, ".birdconfd")), target)
 }

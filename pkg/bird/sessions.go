@@ -2,7 +2,9 @@ package bird
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
+	"strings"
 )
 
 // ConfiguredSession is a BGP protocol as a configuration defines it.
@@ -81,6 +83,30 @@ type StartSettings struct {
 	RecoveryWait string
 	// Listen are all "listen bgp ...;" of BIRD 1.6, which add up. Newer versions have none.
 	Listen string
+}
+
+// Change is a statement that BIRD heeds only when it starts.
+type Change struct {
+	// Statement is its first words, Running what BIRD started with and Configured what it
+	// will start with next, as texts for people.
+	Statement, Running, Configured string
+}
+
+// Changes lists what is different in another configuration.
+func (s StartSettings) Changes(next StartSettings) []Change {
+	var out []Change
+	for _, of := range []struct{ statement, running, configured, none string }{
+		{"graceful restart wait", s.RecoveryWait, next.RecoveryWait, "240 seconds, BIRD's default"},
+		{"listen bgp", s.Listen, next.Listen, "BIRD's default"},
+	} {
+		if of.running != of.configured {
+			value := func(text string) string {
+				return cmp.Or(strings.ReplaceAll(strings.TrimSuffix(strings.ReplaceAll(text, of.statement+" ", ""), ";"), ";", ", "), of.none)
+			}
+			out = append(out, Change{of.statement, value(of.running), value(of.configured)})
+		}
+	}
+	return out
 }
 
 // ReadStartSettings reads them from the top level of a configuration file. It does not

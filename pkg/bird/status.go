@@ -197,6 +197,10 @@ func ParseProtocol(row string) (Protocol, bool) {
 // IsBGP tells whether it is a BGP session.
 func (p Protocol) IsBGP() bool { return p.Proto == "BGP" }
 
+// Disabled tells whether it is not even started: it was disabled in the configuration or by
+// hand, or BIRD has disabled it itself, at a limit for instance.
+func (p Protocol) Disabled() bool { return p.State == "down" }
+
 // Established tells whether it is a BGP session that is up (RFC 4271 section 8.2.2).
 func (p Protocol) Established() bool { return p.IsBGP() && strings.HasPrefix(p.Info, "Established") }
 

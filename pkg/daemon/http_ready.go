@@ -77,6 +77,8 @@ func (r *Readiness) target(t *TargetStatus, now time.Time) {
 			t.Name, seconds(now.Sub(t.Held.Since)), clock(t.Held.Until), t.Held.Reason)
 	case t.Desired == "" && t.Failures == 0:
 		r.because("%s: nothing has been rendered yet; %s", t.Name, stays(t))
+	case t.deferred() != "":
+		r.because("%s: %s", t.Name, t.deferred())
 	case t.Desired != t.Applied || !t.PendingSince.IsZero():
 		r.because("%s: the newest configuration has not been applied%s%s%s", t.Name, waiting(t, now), lastError(t), retry(t, now))
 	}
@@ -87,6 +89,18 @@ func (r *Readiness) target(t *TargetStatus, now time.Time) {
 		}
 		r.because("%s: BIRD has not been running%s: nothing answers at %s", t.Name, since, t.Socket)
 	}
+}
+
+// deferred tells what waits until BIRD has recovered, "" when nothing does.
+func (t *TargetStatus) deferred() string {
+	g := t.GracefulRestart
+	switch {
+	case g == nil || len(g.Deferred) == 0:
+		return ""
+	case g.DeferredAll:
+		return "the newest configuration waits until BIRD has recovered from its start, which waits for sessions that it changes: " + strings.Join(someOf(g.Deferred), ", ")
+	}
+	return "changes of sessions wait until BIRD has recovered from its start, which waits for them: " + strings.Join(someOf(g.Deferred), ", ")
 }
 
 // stays tells what a target serves that gets nothing new.

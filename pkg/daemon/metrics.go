@@ -13,6 +13,7 @@ import (
 
 	"github.com/birdconfd/birdconfd/pkg/apply"
 	"github.com/birdconfd/birdconfd/pkg/calico"
+	"github.com/birdconfd/birdconfd/pkg/recovery"
 )
 
 const (
@@ -56,10 +57,14 @@ var metrics = []struct {
 	{"target_applies_total", counter, "Attempts to apply, by what became of them.", []string{"target", "outcome"}},
 	{"target_reloads_total", counter, "Reloads, by their result.", []string{"target", "result"}},
 
+	{"target_deferred", gauge, "Sessions whose change waits until BIRD has recovered from its start.", []string{"target"}},
+	{"recovery_releases_total", counter, "Peers that a recovery was made to wait for no longer, by the reason.", []string{"target", "reason"}},
+
 	{"bird_up", gauge, "Whether BIRD runs.", []string{"target"}},
 	{"bird_starts_total", counter, "How often BIRD was seen to come up.", []string{"target"}},
 	{"bird_answering", gauge, "Whether BIRD answered when it was asked for its sessions.", []string{"target"}},
 	{"bird_sessions", gauge, "BGP sessions that BIRD has, by their state.", []string{"target", "state"}},
+	{"bird_sessions_without_graceful_restart", gauge, "BGP sessions that have graceful restart turned off.", []string{"target"}},
 	{"bird_graceful_restart_in_progress", gauge, "Whether BIRD holds routes back after a start.", []string{"target"}},
 	{"bird_graceful_restart_seconds_left", gauge, "Time after which BIRD holds routes back no longer; 0 when it does not.", []string{"target"}},
 }
@@ -67,6 +72,7 @@ var metrics = []struct {
 // Values of labels that are there from the beginning, so that the first of each counts.
 var (
 	outcomes      = []apply.Outcome{apply.Unchanged, apply.Applied, apply.Placed, apply.RolledBack, apply.Rejected}
+	releases      = []recovery.Reason{recovery.NodeNotReady, recovery.WaitLowered, recovery.Unreachable}
 	reloadResults = []string{"ok", "unconfirmed", "refused", "unreachable", "unknown"}
 )
 
@@ -177,6 +183,13 @@ func collectTarget(t *TargetStatus, now time.Time, send sample) {
 	}
 	for _, result := range known(reloadResults, t.Reloads) {
 		send("target_reloads_total", float64(t.Reloads[result]), t.Name, result)
+	}
+	if g := t.GracefulRestart; g != nil {
+		send("target_deferred", float64(len(g.Deferred)), t.Name)
+		send("bird_sessions_without_graceful_restart", float64(len(g.Without)), t.Name)
+		for _, reason := range known(releases, g.Released) {
+			send("recovery_releases_total", float64(g.Released[reason]), t.Name, string(reason))
+		}
 	}
 	if t.BIRD.Watched {
 		send("bird_up", truth(t.BIRD.Up), t.Name)

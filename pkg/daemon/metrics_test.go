@@ -19,6 +19,7 @@ import (
 
 	"github.com/birdconfd/birdconfd/pkg/apply"
 	"github.com/birdconfd/birdconfd/pkg/calico"
+	"github.com/birdconfd/birdconfd/pkg/recovery"
 )
 
 // fullStatus has a value for each metric, at the time that synctest begins with.
@@ -34,6 +35,8 @@ func fullStatus() *Status {
 	t.Held = &Held{}
 	t.Last = &Attempt{At: at.Add(-1500 * time.Millisecond), Duration: 250 * time.Millisecond, Outcome: apply.RolledBack, Error: "refused"}
 	t.Outcomes = map[apply.Outcome]uint64{apply.Applied: 7, apply.RolledBack: 2}
+	t.GracefulRestart = &GracefulRestart{Without: []string{"a"}, Deferred: []string{"b", "c"},
+		Released: map[recovery.Reason]uint64{recovery.NodeNotReady: 3}}
 	t.Reloads = map[string]uint64{"ok": 7, "refused": 2, "new result": 1}
 	return s
 }
@@ -76,6 +79,11 @@ birdconfd_bird_starts_total{target="bird"} 3
 birdconfd_problems{severity="error"} 1
 birdconfd_problems{severity="info"} 0
 birdconfd_problems{severity="warning"} 2
+# HELP birdconfd_recovery_releases_total Peers that a recovery was made to wait for no longer, by the reason.
+# TYPE birdconfd_recovery_releases_total counter
+birdconfd_recovery_releases_total{reason="node-not-ready",target="bird"} 3
+birdconfd_recovery_releases_total{reason="unreachable",target="bird"} 0
+birdconfd_recovery_releases_total{reason="wait-lowered",target="bird"} 0
 # HELP birdconfd_source_sync_age_seconds Time since it was last certain that the resources in use are the newest.
 # TYPE birdconfd_source_sync_age_seconds gauge
 birdconfd_source_sync_age_seconds 3
@@ -89,6 +97,9 @@ birdconfd_target_applies_total{outcome="placed",target="bird"} 0
 birdconfd_target_applies_total{outcome="rejected",target="bird"} 0
 birdconfd_target_applies_total{outcome="rolled back",target="bird"} 2
 birdconfd_target_applies_total{outcome="unchanged",target="bird"} 0
+# HELP birdconfd_target_deferred Sessions whose change waits until BIRD has recovered from its start.
+# TYPE birdconfd_target_deferred gauge
+birdconfd_target_deferred{target="bird"} 2
 # HELP birdconfd_target_held Whether the newest configuration is held back, since it would take most sessions away.
 # TYPE birdconfd_target_held gauge
 birdconfd_target_held{target="bird"} 1

@@ -42,6 +42,9 @@ func (l *loop) see(s seen) {
 	case t.state.Up() && (before.Start != t.state.Start || !before.Up()):
 		t.bird.Up, t.bird.Since, t.bird.Version = true, t.state.At, t.state.Version.String()
 		t.bird.Starts = uint64(t.state.Start)
+		if before.Start != t.state.Start {
+			l.bootedWith(t, before)
+		}
 		if before.Start != t.state.Start && t.state.Start > 1 || t.failures > 0 {
 			t.worker.cameUp()
 		}
@@ -222,4 +225,28 @@ func someOf(names []string) []string {
 	return names
 }
 
-func (l *loop) tellPeers() {}
+// tellPeers keeps what is known of peers for those who ask BIRD without asking the daemon.
+func (l *loop) tellPeers() {
+	if l.computed == nil {
+		return
+	}
+	asOf := l.o.Source.Status().SyncedAt
+	for _, t := range l.targets {
+		if t.fingerprint == nil {
+			continue // its directory is not this process's
+		}
+		known := recovery.Peers{AsOf: asOf}
+		for _, v := range l.views.Only(t.config.Families).All() {
+			for i := range v.Peers {
+				p := &v.Peers[i]
+				known.Peers = append(known.Peers, recovery.KnownPeer{Name: p.Name, Node: p.NodeName, NotReady: p.NodeNotReady,
+					Address: p.Address, Origin: p.Why})
+			}
+		}
+		err := recovery.WritePeers(apply.StatePath(t.config.Directory, l.o.StateDir, t.config.Name), known)
+		if err != nil && t.untold == nil {
+			l.log.Warn("nobody can be told which peers there are", "target", t.config.Name, "error", err)
+		}
+		t.untold = err
+	}
+}

@@ -27,6 +27,7 @@ func (l *loop) render() {
 	}
 	l.renderProblems = append(problems, l.snapshot.Problems...)
 	l.causes = nil
+	l.tellPeers()
 }
 
 // renderTarget makes one target's files, for the state that its daemon is in. Without them

@@ -44,7 +44,7 @@ func (t *target) status() TargetStatus {
 	s := TargetStatus{Name: t.config.Name, Family: t.config.FamilyName(), Directory: t.config.Directory,
 		Socket: t.config.Socket, Applied: t.applied, PendingSince: t.pendingSince, AppliedAt: t.appliedAt,
 		Last: t.last, Failures: t.failures, RetryAt: t.retryAt, Withheld: t.withheld, BIRD: t.bird,
-		Outcomes: maps.Clone(t.outcomes), Reloads: maps.Clone(t.reloads)}
+		GracefulRestart: t.gracefulRestart(), Outcomes: maps.Clone(t.outcomes), Reloads: maps.Clone(t.reloads)}
 	newest := t.sent
 	if t.sent != nil {
 		s.views = t.sent.views

@@ -12,6 +12,7 @@ import (
 
 	"github.com/birdconfd/birdconfd/pkg/bgp"
 	"github.com/birdconfd/birdconfd/pkg/bird"
+	"github.com/birdconfd/birdconfd/pkg/recovery"
 )
 
 // Answer is what a BIRD daemon says when it is asked over its control socket. It is never
@@ -45,6 +46,8 @@ type Recovery struct {
 	Waiting    int  `json:"waiting,omitempty"`
 	// SecondsLeft is nil when BIRD does not say.
 	SecondsLeft *float64 `json:"secondsLeft,omitempty"`
+	// HeldBy are the sessions that it waits for, sorted.
+	HeldBy []string `json:"heldBy,omitempty"`
 }
 
 // Session is one BGP session, as BIRD and the resources see it.
@@ -98,42 +101,38 @@ func silence(socket string, asked time.Time) Answer {
 }
 
 func ask(ctx context.Context, socket string) (Answer, error) {
-	conn, err := bird.Client{Socket: socket}.Dial(ctx)
-	if err != nil {
-		return Answer{}, err
+	seen := recovery.Look(ctx, bird.Client{Socket: socket})
+	if seen.Err != nil {
+		return Answer{}, seen.Err
 	}
-	defer conn.Close()
-	status, err := conn.Status(ctx)
-	if err != nil {
-		return Answer{}, err
-	}
-	protocols, err := conn.Protocols(ctx)
-	if err != nil {
-		return Answer{}, err
-	}
+	status := seen.Status
 	return Answer{
-		Running: &Running{Version: conn.Version().String(), RouterID: status.RouterID, Booted: status.Booted,
+		Running: &Running{Version: status.Version.String(), RouterID: status.RouterID, Booted: status.Booted,
 			Configured: status.Configured, Reconfiguring: status.Reconfiguring, ShuttingDown: status.ShuttingDown},
-		Recovery: recoveryOf(status.Recovery),
-		Sessions: bgpSessions(protocols),
+		Recovery: recoveryOf(seen),
+		Sessions: bgpSessions(seen.Sessions),
 	}, nil
 }
 
-func recoveryOf(r bird.Recovery) *Recovery {
+func recoveryOf(seen recovery.Seen) *Recovery {
+	r := seen.Status.Recovery
 	out := &Recovery{InProgress: r.InProgress, Waiting: r.Waiting}
 	if r.InProgress && r.LeftKnown {
 		s := r.Left.Seconds()
 		out.SecondsLeft = &s
 	}
+	for i := range seen.Sessions {
+		if seen.Sessions[i].HoldsRecovery {
+			out.HeldBy = append(out.HeldBy, seen.Sessions[i].Name)
+		}
+	}
+	slices.Sort(out.HeldBy)
 	return out
 }
 
-func bgpSessions(protocols []bird.Protocol) []Session {
+func bgpSessions(sessions []bird.Detail) []Session {
 	var out []Session
-	for _, p := range protocols {
-		if !p.IsBGP() {
-			continue
-		}
+	for _, p := range sessions {
 		s := Session{Name: p.Name, State: p.State, Since: p.Since, Info: p.Info}
 		if word, _, _ := strings.Cut(p.Info, " "); slices.Contains(bgpStates, word) {
 			s.BGPState = word

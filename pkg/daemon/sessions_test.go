@@ -5,10 +5,8 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -42,22 +40,10 @@ func freePort(t *testing.T, address string) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// startHere runs a BIRD in the network that the test runs in, which birdtest does not do for
-// root, so that it can have a session. It returns the path of its control socket.
+// startHere runs a BIRD that can have a session, and returns the path of its control socket.
 func startHere(t *testing.T, config string) string {
 	t.Helper()
-	dir := shortDir(t)
-	main, socket := filepath.Join(dir, "bird.conf"), filepath.Join(dir, "bird.ctl")
-	if err := os.WriteFile(main, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), birdtest.Bird(t), "-d", "-c", main, "-s", socket, "-P", filepath.Join(dir, "bird.pid"))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Wait() }) // the context has ended it
-	return socket
+	return birdtest.StartHere(t, birdtest.Bird(t), config).Socket
 }
 
 // protocolConfig takes a name, a local address, a peer's address, port and AS number, and

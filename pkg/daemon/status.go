@@ -63,6 +63,8 @@ type TargetStatus struct {
 	// before stays.
 	Withheld bool       `json:"withheld,omitempty"`
 	BIRD     BIRDStatus `json:"bird"`
+	// GracefulRestart is nil where the daemon cannot be watched.
+	GracefulRestart *GracefulRestart `json:"gracefulRestart,omitempty"`
 	// Outcomes counts attempts by what became of them, Reloads by "ok", "unconfirmed",
 	// "refused", "unreachable" and "unknown".
 	Outcomes map[apply.Outcome]uint64 `json:"outcomes"`

@@ -33,6 +33,8 @@ type target struct {
 	// plan is what the newest set was made for, inPlace the set that is in place.
 	plan    recovery.Plan
 	inPlace recovery.InPlace
+	started recovery.Started // zero when it is not known
+	untold  error            // why the peers could not be kept
 	// awaits are sessions because of which the newest set waits until the recovery is over.
 	awaits []string
 
@@ -191,6 +193,7 @@ func (l *loop) take(r report) {
 	if r.fingerprint != nil {
 		t.fingerprint, t.applied, t.appliedAt = r.fingerprint, r.applied, r.appliedAt
 		t.failures, t.retryAt, t.problem = 0, time.Time{}, nil
+		l.tellPeers()
 		l.tellReady()
 		return
 	}

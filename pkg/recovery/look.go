@@ -9,8 +9,8 @@ import (
 	"github.com/birdconfd/birdconfd/pkg/bird"
 )
 
-// look is what a Watcher sees over one connection.
-type look struct {
+// looker looks at a daemon over one connection.
+type looker struct {
 	*Watcher
 	conn *bird.Conn
 	// sessionsAt is when the sessions were last looked at, sessionsTook how long that took.
@@ -21,7 +21,7 @@ type look struct {
 }
 
 // look asks for everything that may have changed.
-func (l *look) look(ctx context.Context) (State, error) {
+func (l *looker) look(ctx context.Context) (State, error) {
 	status, err := l.conn.Status(ctx)
 	if err != nil {
 		return State{}, err
@@ -30,6 +30,7 @@ func (l *look) look(ctx context.Context) (State, error) {
 	l.began(status, now)
 	s := l.state
 	s.At, s.Version, s.Why, s.Recovery = now, l.conn.Version(), nil, status.Recovery
+	s.Booted = status.LastReboot
 	before := s.Condition
 	s.Condition = Steady
 	if status.Recovery.InProgress {
@@ -63,7 +64,7 @@ func (l *look) look(ctx context.Context) (State, error) {
 }
 
 // began notes whether it is another daemon than before.
-func (l *look) began(status bird.Status, now time.Time) {
+func (l *looker) began(status bird.Status, now time.Time) {
 	if l.gone || !status.SameStart(l.boot) {
 		l.gone, l.upAt = false, now
 		l.state.Start++
@@ -74,10 +75,10 @@ func (l *look) began(status bird.Status, now time.Time) {
 }
 
 // between is how much time must be between two looks at sessions.
-func (l *look) between() time.Duration { return max(sessionsEvery, share*l.sessionsTook) }
+func (l *looker) between() time.Duration { return max(sessionsEvery, share*l.sessionsTook) }
 
 // next is when to look again; zero for not before something happens.
-func (l *look) next() time.Duration {
+func (l *looker) next() time.Duration {
 	_, follows := l.asked()
 	switch {
 	case l.state.Condition == Recovering:
@@ -89,7 +90,7 @@ func (l *look) next() time.Duration {
 }
 
 // details looks at sessions and at what the recovery waits for.
-func (l *look) details(ctx context.Context) (map[string]Session, error) {
+func (l *looker) details(ctx context.Context) (map[string]Session, error) {
 	began := time.Now()
 	list, err := l.conn.Details(ctx)
 	l.sessionsAt = time.Now()
@@ -108,7 +109,7 @@ func sessionOf(d *bird.Detail) Session {
 }
 
 // rows looks at some sessions alone.
-func (l *look) rows(ctx context.Context, follows map[string]bool) (map[string]Session, error) {
+func (l *looker) rows(ctx context.Context, follows map[string]bool) (map[string]Session, error) {
 	began := time.Now()
 	list, err := l.conn.Protocols(ctx)
 	l.sessionsAt = time.Now()
@@ -124,7 +125,7 @@ func (l *look) rows(ctx context.Context, follows map[string]bool) (map[string]Se
 
 // release releases the peers that are due, each only if it still holds the recovery and has
 // no session.
-func (l *look) release(ctx context.Context) error {
+func (l *looker) release(ctx context.Context) error {
 	policy, _ := l.asked()
 	released := slices.Clone(l.state.Released)
 	for _, r := range policy.due(l.state, l.running, l.ever) {

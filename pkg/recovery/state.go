@@ -33,6 +33,8 @@ type State struct {
 	// daemon ends.
 	Start   int
 	Version bird.Version
+	// Booted is when it was started, by BIRD's account; zero where that cannot be read.
+	Booted time.Time
 	// Why is the reason for Silent.
 	Why error
 	// Recovery is BIRD's own account.

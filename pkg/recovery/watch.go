@@ -147,7 +147,7 @@ func (w *Watcher) pause(ctx context.Context, d time.Duration) {
 
 // follow looks at a daemon until it hangs up, which is no error.
 func (w *Watcher) follow(ctx context.Context, conn *bird.Conn) error {
-	l := look{Watcher: w, conn: conn}
+	l := looker{Watcher: w, conn: conn}
 	for {
 		s, err := l.look(ctx)
 		if err == nil {

@@ -84,6 +84,14 @@ func LoadConfig(dir string) (*Config, []calico.Problem) {
 
 func loadConfig(dir string, a accounts) (*Config, []calico.Problem) {
 	l := configLoader{accounts: a}
+	for _, name := range l.names(dir) {
+		l.file(dir, name)
+	}
+	return l.config()
+}
+
+// names lists the files of a directory, of which there should be one at least.
+func (l *configLoader) names(dir string) []string {
 	names, err := configFiles(dir)
 	if err != nil {
 		l.report(dir, fault{rule: calico.RuleUnreadable, message: "the directory of targets cannot be read: " + cause(err)})
@@ -91,10 +99,7 @@ func loadConfig(dir string, a accounts) (*Config, []calico.Problem) {
 		l.report(dir, fault{rule: calico.RuleUnreadable, message: "there is no file in the directory of targets",
 			hint: "the files end in .yaml or .yml"})
 	}
-	for _, name := range names {
-		l.file(dir, name)
-	}
-	return l.config()
+	return names
 }
 
 // ConfigPaths lists the directories that decide what LoadConfig returns: dir itself and the

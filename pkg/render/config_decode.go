@@ -64,19 +64,25 @@ func (c configForm) requests(file string) []request {
 	return out
 }
 
-// file reads one file of a conf.d directory.
-func (l *configLoader) file(dir, name string) {
-	path := filepath.Join(dir, name)
+// form reads the form of a file, and reports what is wrong with it.
+func (l *configLoader) form(path string) (form configForm, ok bool) {
 	text, err := readRegular(path)
 	if err != nil {
 		l.report(path, fault{rule: calico.RuleUnreadable, message: "cannot be read: " + cause(err)})
-		return
+		return form, false
 	}
-	var form configForm
-	if faults := decodeStrict(text, &form); len(faults) > 0 {
-		for _, f := range faults {
-			l.report(path, f)
-		}
+	faults := decodeStrict(text, &form)
+	for _, f := range faults {
+		l.report(path, f)
+	}
+	return form, len(faults) == 0
+}
+
+// file reads one file of a conf.d directory.
+func (l *configLoader) file(dir, name string) {
+	path := filepath.Join(dir, name)
+	form, ok := l.form(path)
+	if !ok {
 		return
 	}
 	at := calico.Position{File: path, Line: form.Set.line}

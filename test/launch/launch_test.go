@@ -4,9 +4,13 @@ package launch
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/birdconfd/birdconfd/pkg/bird/birdtest"
 )
@@ -147,4 +151,32 @@ func TestNoProgram(t *testing.T) {
 	l = n.launch()
 	l.exits(2)
 	l.said("start " + n.binary + ": exec format error")
+}
+
+// BIRD finds the same limits, signals, files and environment as if it had been started
+// directly.
+func TestLeavesNoTraces(t *testing.T) {
+	n := newNode(t, birdtest.Bird(t))
+	n.vouch(1)
+	n.binary = filepath.Join(n.dir, "show")
+	// The last command takes the shell's place, which blocks signals while it starts others.
+	text := "#!/bin/sh\nulimit -n\nls /proc/$$/fd\nenv\necho \"$0 $*\"\nexec grep -E '^Sig(Blk|Ign)' /proc/self/status\n"
+	if err := os.WriteFile(n.binary, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	started := func(command ...string) *launched {
+		// Go programs raise the limit for themselves.
+		cmd := exec.Command("sh", "-c", `ulimit -Sn 1000; exec "$@"`, "sh", "ip", "netns", "exec", n.namespace)
+		cmd.Args = append(append(cmd.Args, command...), n.binary, "-d", "-c", n.config)
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "MARK=kept"}
+		l := n.start(cmd)
+		l.exits(0)
+		return l
+	}
+	direct := started()
+	l := started(built(t), "launch", "--restart=never", "--")
+	want := "birdconfd: starting " + n.binary + " without -R, by --restart\n" + direct.log.String()
+	if diff := cmp.Diff(want, l.log.String()); diff != "" || !strings.HasPrefix(direct.log.String(), "1000\n") {
+		t.Errorf("(-direct +launched):\n%s", diff)
+	}
 }
