@@ -139,11 +139,12 @@ var (
 	addresses   = cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
 )
 
-// peersView has a peer that BIRD has and one that it has not.
+// peersView has a peer that BIRD has and, in the View of the other family, one that it has not.
 func peersView() bgp.Views {
 	return bgp.Views{IPv4: &bgp.View{Peers: []bgp.Peer{
 		{Name: "Mesh_127_0_0_2", Address: netip.MustParseAddr("127.0.0.2"), ASNumber: 64512, NodeName: "worker-2",
 			Why: "the node-to-node mesh", Password: bgp.NewSecret("canary-5ecret")},
+	}}, IPv6: &bgp.View{Peers: []bgp.Peer{
 		{Name: "Mesh_127_0_0_4", Address: netip.MustParseAddr("127.0.0.4"), ASNumber: 64512, Why: "the node-to-node mesh"},
 	}}}
 }

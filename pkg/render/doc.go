@@ -1,6 +1,6 @@
-// Package render turns a bgp.View into the text of BIRD's configuration files.
+// Package render turns a node's bgp.Views into the text of BIRD's configuration files.
 //
-// In go a View and a set of Go text/templates (built in, or overlaid with an operator's
+// In go Views and a set of Go text/templates (built in, or overlaid with an operator's
 // own); out come the files of each target as bytes, and a Problem with file, line and
 // column for a template that does not load or fails. What the targets are, and where their
 // files and sockets are, comes from a conf.d directory (LoadConfig) or from flags

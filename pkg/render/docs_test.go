@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/printer"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -96,6 +97,7 @@ func structs(t *testing.T, path string) map[string][]string {
 func TestManualNamesEveryField(t *testing.T) {
 	text := manual(t)
 	all := structs(t, filepath.Join("..", "bgp", "view.go"))
+	maps.Copy(all, structs(t, filepath.Join("..", "bgp", "views.go")))
 	all["Community"] = structs(t, filepath.Join("..", "calico", "types.go"))["Community"]
 	for name, want := range all {
 		if diff := cmp.Diff(want, rows(section(t, text, "### "+name), 2)); diff != "" {
