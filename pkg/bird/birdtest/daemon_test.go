@@ -54,3 +54,11 @@ func TestDaemonEndsWithTheTest(t *testing.T) {
 		t.Errorf("its directory is still there: %v", err)
 	}
 }
+
+func TestDaemonKeepsItsFlags(t *testing.T) {
+	d := Start(t, Bird(t), config, "-R")
+	d.Restart()
+	if n := strings.Count(d.Log(), "Graceful restart started"); n != 2 {
+		t.Errorf("%d of 2 starts were with the flag:\n%s", n, d.Log())
+	}
+}
