@@ -169,11 +169,11 @@ func (l *loop) canRender() bool { return l.snapshot != nil && len(l.targets) > 0
 // act does what is due.
 func (l *loop) act() {
 	now := time.Now()
+	l.doubt()
 	if due, ok := l.pace.due(); ok && !due.After(now) && l.canRender() {
 		l.pace.act(now)
 		l.render()
 	}
-	l.doubt()
 	l.tellReady()
 	for _, t := range l.targets {
 		if t.held != nil && !t.held.Until.After(now) {

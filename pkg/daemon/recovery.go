@@ -66,7 +66,6 @@ func (l *loop) replan(t *target, cause string) {
 // planFor is what a target's Views must be like now.
 func (l *loop) planFor(t *target) recovery.Plan {
 	views := l.views.Only(t.config.Families)
-	l.believes = l.sure()
 	l.watch(t)
 	if t.watcher == nil {
 		return recovery.Plan{Views: views}
@@ -110,11 +109,11 @@ func (t *target) allow(j *job) {
 		return
 	}
 	plan, state, client := t.plan, t.state, t.watcher.Client()
-	j.conditions.Store(&apply.Conditions{
+	j.basis.Store(&basis{inPlace: t.placedJob, Conditions: apply.Conditions{
 		Permit:  func(ctx context.Context) error { return plan.Permit(ctx, client, state) },
 		NoTrial: state.Condition == recovery.Recovering, // sessions are coming up all the time
 		Running: state.Condition != recovery.Down,
-	})
+	}})
 }
 
 // await has a set wait until a recovery is over that it would disturb, and tells whether it
@@ -172,10 +171,13 @@ func (l *loop) doubtsAt() time.Time {
 
 // doubt makes targets' files anew when that has become too old, or is certain again.
 func (l *loop) doubt() {
-	if l.computed == nil || l.sure() == l.believes {
+	if l.sure() == l.believes {
 		return
 	}
 	l.believes = !l.believes
+	if l.computed == nil {
+		return
+	}
 	if l.believes {
 		l.log.Info("which nodes are ready is known again")
 	} else {

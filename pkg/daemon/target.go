@@ -33,8 +33,10 @@ type target struct {
 	// plan is what the newest set was made for, inPlace the set that is in place.
 	plan    recovery.Plan
 	inPlace recovery.InPlace
-	started recovery.Started // zero when it is not known
-	untold  error            // why the peers could not be kept
+	// placedJob is that set, nil for what was found at the start.
+	placedJob *job
+	started   recovery.Started // zero when it is not known
+	untold    error            // why the peers could not be kept
 	// awaits are sessions because of which the newest set waits until the recovery is over.
 	awaits []string
 
@@ -202,9 +204,10 @@ func (l *loop) take(r report) {
 		return
 	}
 	if errors.Is(r.err, recovery.ErrMoved) {
-		l.log.Info("BIRD has moved on before its configuration was in place", "target", t.config.Name, "what", r.err.Error())
+		l.log.Debug("the configuration was made for another state than BIRD is in", "target", t.config.Name, "what", r.err.Error())
 		t.markPending()
 		t.watcher.Look()
+		l.replan(t, "BIRD has moved on")
 		return
 	}
 	t.outcomes[r.result.Outcome]++
@@ -217,10 +220,11 @@ func (l *loop) take(r report) {
 	if r.result.Desired != "" {
 		t.applied = r.result.Applied
 	}
-	if out := r.result.Outcome; r.job != nil && out != apply.Rejected && out != apply.RolledBack {
+	if r.placed() {
 		t.placed(l.o.Guard, sessionNames(r.job.files), time.Now())
 		t.placedSet(r.job.files, r.job.views)
-		l.watch(t)
+		t.placedJob = r.job
+		defer l.replan(t, "another configuration is in place")
 	}
 	if r.err == nil {
 		if r.result.Outcome == apply.Applied {

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -22,8 +23,14 @@ type job struct {
 	// was asked for; both are the loop's.
 	causes []string
 	id     string
-	// conditions are what the set was made for. The loop may replace them by newer ones.
-	conditions atomic.Pointer[apply.Conditions]
+	// basis is what the set was made for. The loop may replace it by a newer one.
+	basis atomic.Pointer[basis]
+}
+
+// basis is what a set was made for: a daemon in some state, and what was in place.
+type basis struct {
+	apply.Conditions
+	inPlace *job // nil for what was found at the start
 }
 
 // mergeJobs keeps the causes of a set that is replaced before anybody has applied it. The
@@ -52,6 +59,11 @@ type report struct {
 	fingerprint       func([]apply.File) string
 }
 
+// placed tells that the set of an attempt is in place.
+func (r *report) placed() bool {
+	return r.job != nil && !errors.Is(r.err, recovery.ErrMoved) && r.result.Outcome != apply.Rejected && r.result.Outcome != apply.RolledBack
+}
+
 // worker applies sets to one target, always the newest.
 type worker struct {
 	target apply.Target
@@ -62,6 +74,7 @@ type worker struct {
 	every           time.Duration // see Options.LookEvery
 	report          func(report)
 	done            chan struct{}
+	inPlace         *job // nil until one was put in place
 	// after are closed when the workers have ended that had the files before.
 	after []<-chan struct{}
 }
@@ -234,11 +247,18 @@ func (w *worker) open(ctx context.Context) *apply.Applier {
 
 func (w *worker) attempt(ctx context.Context, a *apply.Applier, j *job) report {
 	r := report{job: j, started: time.Now()}
-	if c := j.conditions.Load(); c != nil {
-		a.Under(*c)
+	if b := j.basis.Load(); b != nil {
+		a.Under(b.Conditions)
+		if b.inPlace != w.inPlace {
+			r.result.Outcome, r.err = apply.Rejected, fmt.Errorf("%w: the files that were to be replaced have been replaced since", recovery.ErrMoved)
+			return r
+		}
 	}
 	r.result, r.err = a.Apply(ctx, j.files)
 	r.took = time.Since(r.started)
+	if r.placed() {
+		w.inPlace = j
+	}
 	return r
 }
 

@@ -33,11 +33,10 @@ func (p *Plan) keepHolders(v, before *bgp.View, s State) {
 	}
 }
 
-// samePeer compares what makes BIRD start a session anew. Policies do not, nor does what
-// only comments tell.
+// samePeer compares all but what only comments tell.
 func samePeer(a, b bgp.Peer) bool {
 	for _, p := range []*bgp.Peer{&a, &b} {
-		p.Import, p.Export, p.Why, p.NodeName, p.NodeNotReady = "", "", "", "", false
+		p.Why, p.NodeName, p.NodeNotReady = "", "", false
 	}
 	return reflect.DeepEqual(a, b)
 }

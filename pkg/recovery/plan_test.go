@@ -120,8 +120,8 @@ func TestHoldersStay(t *testing.T) {
 	after := func() *bgp.View {
 		v := view("b", "c", "e") // a and d are gone
 		v.Peers[0].Address, v.Peers[1].Address, v.Peers[2].Address = before.Peers[1].Address, before.Peers[2].Address, before.Peers[0].Address
-		v.Peers[0].Import, v.Peers[0].NodeNotReady = "calico_import:new", true // takes no restart
-		v.Peers[1].ASNumber = 64999                                            // does, but nobody waits for it
+		v.Peers[0].Why, v.Peers[0].NodeNotReady = "another reason", true // for people only
+		v.Peers[1].ASNumber = 64999                                      // nobody waits for it
 		v.ImportPolicies = []bgp.Policy{{Name: "calico_import"}}
 		return v
 	}
@@ -140,7 +140,7 @@ func TestHoldersStay(t *testing.T) {
 	if diff := cmp.Diff([]string{"a"}, p.Deferred); diff != "" {
 		t.Errorf("deferred (-want +got):\n%s", diff)
 	}
-	if got.Peers[1].Import != "calico_import:new" || got.Peers[2].ASNumber != 64999 {
+	if got.Peers[1].Why != "another reason" || got.Peers[2].ASNumber != 64999 {
 		t.Error("changes that do no harm are missing")
 	}
 	if len(got.ImportPolicies) != 2 || len(got.Filters) != 1 {
