@@ -148,7 +148,7 @@ func (n *Node) AwaitSessions(ctx context.Context, limit time.Duration, with ...*
 
 // restartable matches what BIRD 1.6 and 2 say of a peer that would keep routes during a
 // restart of its own.
-var restartable = regexp.MustCompile(`(?s)Neighbor caps: [^\n]* restart-able|Neighbor capabilities\n.*?Graceful restart\n\s+Restart time: \d+\n\s+AF supported: ipv4`)
+var restartable = regexp.MustCompile(`(?s)Neighbor caps: [^\n]* restart-able|Neighbor capabilities\n.*?Graceful restart\n\s+Restart time: \d+\n(?:\s+Restart recovery\n)?\s+AF supported: ipv4`)
 
 // Restartable is nil when another node has told this one that it does graceful restart.
 func (n *Node) Restartable(ctx context.Context, peer *Node) error {

@@ -2,6 +2,7 @@ package grlab
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -13,9 +14,9 @@ import (
 func TestChangeDuringRecovery(t *testing.T) {
 	const wait = 20 * time.Second
 	for _, tt := range []struct {
-		name    string
-		options Options
-		change  func(b *bench, dead *Node) error
+		name   string
+		args   []string // of birdconfd
+		change func(b *bench, dead *Node) error
 		// BIRD 1.6 goes on between these times after its start, or after the change.
 		earliest, latest time.Duration
 		reason           string
@@ -25,20 +26,17 @@ func TestChangeDuringRecovery(t *testing.T) {
 		latest: 4 * time.Second, reason: "node-not-ready",
 	}, {
 		name:     "wait is lowered",
-		options:  Options{WaitFor: "AllPeers"},
-		change:   func(b *bench, dead *Node) error { return b.Configure("10s", "AllPeers") },
+		change:   func(b *bench, dead *Node) error { return b.Configure("10s", "") },
 		earliest: 9 * time.Second, latest: 13 * time.Second, reason: "wait-lowered",
 	}, {
 		name:     "node is unreachable for long",
-		options:  Options{WaitFor: "AllPeers", Args: []string{"--release-unreachable", "5s"}},
+		args:     []string{"--release-unreachable", "5s"},
 		change:   func(*bench, *Node) error { return nil },
-		earliest: 5 * time.Second, latest: 12 * time.Second, reason: "unreachable",
+		earliest: 4 * time.Second, latest: 12 * time.Second, reason: "unreachable",
 	}} {
 		t.Run(tt.name, func(t *testing.T) {
 			each(t, func(t *testing.T, f Flavor) {
-				o := tt.options
-				o.Wait = fmt.Sprint(wait)
-				b := start(t, f, o)
+				b := start(t, f, Options{Wait: fmt.Sprint(wait), Args: tt.args})
 				back, dead := b.Node(4), b.Node(3)
 				live := b.Others(back, dead)
 				b.ok(back.PowerOff(), dead.PowerOff()) // and still Ready
@@ -68,13 +66,19 @@ func TestChangeDuringRecovery(t *testing.T) {
 	}
 }
 
-// released wants birdconfd to tell whom it released and why.
+// released wants birdconfd to tell whom it released and why, and to count that.
 func (b *bench) released(n, peer *Node, reason string) {
 	b.t.Helper()
+	said := false
 	for line := range strings.Lines(n.BirdconfdLog()) {
-		if strings.Contains(line, reason) && strings.Contains(line, peer.Session()) {
-			return
-		}
+		said = said || strings.Contains(line, reason) && strings.Contains(line, peer.Session())
 	}
-	b.t.Errorf("the log does not say that %s was released: %s\n%s", peer.Session(), reason, n.BirdconfdLog())
+	if !said {
+		b.t.Errorf("the log does not say that %s was released: %s\n%s", peer.Session(), reason, n.BirdconfdLog())
+	}
+	status, err := n.BirdconfdStatus(b.ctx, "--format", "json")
+	b.ok(err)
+	if !regexp.MustCompile(`"` + reason + `":\s*1\b`).MatchString(status) {
+		b.t.Errorf("the status does not count what was released: %s\n%s", reason, status)
+	}
 }

@@ -30,6 +30,9 @@ type Options struct {
 	Templates string
 	// Args are further arguments of "birdconfd run".
 	Args []string
+	// Launch has the supervisor start BIRD by "birdconfd launch". BIRD's files then outlive a
+	// loss of power, and are out of date when it is over.
+	Launch bool
 	// Pause is how long the supervisor waits before it starts BIRD anew, 1 s when zero.
 	Pause time.Duration
 	// Workloads gives each node a namespace of its own behind it, to send packets between.

@@ -44,8 +44,8 @@ func (n *Node) socket() string    { return filepath.Join(n.dir, "bird.ctl") }
 func (n *Node) birdLog() string   { return filepath.Join(n.dir, "bird.log") }
 func (n *Node) confdLog() string  { return filepath.Join(n.dir, "birdconfd.log") }
 
-// PowerOn starts a node as after a loss of power: no route in the kernel, no file of BIRD's,
-// and BIRD's supervisor and birdconfd start together.
+// PowerOn starts a node as after a loss of power: no route in the kernel, no file of BIRD's
+// unless there is Options.Launch, and BIRD's supervisor and birdconfd start together.
 func (n *Node) PowerOn() error {
 	if err := n.Boot(); err != nil {
 		return err
@@ -57,7 +57,11 @@ func (n *Node) PowerOn() error {
 // Boot starts a node without BIRD and birdconfd.
 func (n *Node) Boot() error {
 	n.powered = true
-	err := errors.Join(os.RemoveAll(n.output()), os.RemoveAll(n.socket()), os.MkdirAll(n.output(), 0o700))
+	err := os.RemoveAll(n.socket())
+	if !n.lab.options.Launch {
+		err = errors.Join(err, os.RemoveAll(n.output()))
+	}
+	err = errors.Join(err, os.MkdirAll(n.output(), 0o700))
 	if err != nil {
 		return err
 	}
@@ -109,9 +113,13 @@ func (n *Node) run(log, program string, args ...string) (*exec.Cmd, error) {
 
 // StartBIRD starts the supervisor of BIRD, which starts BIRD.
 func (n *Node) StartBIRD() {
-	n.bird = supervise(n.lab.options.Pause, func() (*exec.Cmd, error) {
-		return n.run(n.birdLog(), n.lab.options.Binary, "-d", "-R", "-s", n.socket(),
-			"-c", filepath.Join(n.output(), "bird.cfg"))
+	o := n.lab.options
+	command := []string{o.Binary, "-d", "-R", "-s", n.socket(), "-c", filepath.Join(n.output(), "bird.cfg")}
+	if o.Launch {
+		command = append([]string{o.Program, "launch", "--"}, command...)
+	}
+	n.bird = supervise(o.Pause, func() (*exec.Cmd, error) {
+		return n.run(n.birdLog(), command[0], command[1:]...)
 	})
 }
 

@@ -30,12 +30,7 @@ func TestOneOfTwoReturns(t *testing.T) {
 			_, err := n.AwaitRoutes(b.ctx, patience, time.Time{}, back)
 			b.ok(err)
 		}
-		b.until(patience, "graceful restart is on again for the dead node", func() error {
-			if back.Off(dead) {
-				return errors.New("it is off")
-			}
-			return nil
-		})
+		b.until(patience, "graceful restart is on again for the dead node", func() error { return on(back, dead) })
 
 		before, err := b.Snapshot(b.ctx, append(live, back)...)
 		b.ok(err)
@@ -50,6 +45,14 @@ func TestOneOfTwoReturns(t *testing.T) {
 			}
 		}
 	})
+}
+
+// on is nil when a node's files have graceful restart on for another.
+func on(n, peer *Node) error {
+	if n.Off(peer) {
+		return errors.New("it is off")
+	}
+	return nil
 }
 
 // TestPassiveNodeReturns is about the node that waits for all others to connect. They have

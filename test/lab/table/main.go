@@ -126,6 +126,6 @@ func printTable(w io.Writer, table [][]grlab.Outcome) error {
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\nMeasuring was stopped after %.0f s. Without ReadyNodes the rows are those of AllPeers.\n", limit.Seconds())
+	_, err := fmt.Fprintf(w, "\nMeasuring was stopped after %.0f s. All rows but the last are with gracefulRestartWaitFor: AllPeers.\n", limit.Seconds())
 	return err
 }
