@@ -57,7 +57,7 @@ func printRestart(b *bytes.Buffer, t *daemon.TargetReport) {
 	}
 	switch {
 	case g.DeferredAll:
-		writeLine(b, 1, "the newest configuration waits until BIRD has recovered, because it changes %s", listed(g.Deferred, ""))
+		writeLine(b, 1, "the newest configuration waits until BIRD has recovered from its start, which waits for %s", listed(g.Deferred, "nobody any more"))
 	case len(g.Deferred) > 0:
 		writeLine(b, 1, "changed or removed only when BIRD has recovered: %s", listed(g.Deferred, ""))
 	}

@@ -156,7 +156,7 @@ func TestStatusSaysWhatIsNotWell(t *testing.T) {
 		{"all of it waits for the recovery", func(r *daemon.Report, t *daemon.TargetReport) {
 			r.Ready = false
 			t.GracefulRestart.Deferred, t.GracefulRestart.DeferredAll = []string{"Mesh_192_0_2_2"}, true
-		}, []string{"  the newest configuration waits until BIRD has recovered, because it changes Mesh_192_0_2_2\n"}},
+		}, []string{"  the newest configuration waits until BIRD has recovered from its start, which waits for Mesh_192_0_2_2\n"}},
 		{"many are skipped", func(r *daemon.Report, t *daemon.TargetReport) {
 			r.Ready = false
 			t.GracefulRestart.Skipped = make([]recovery.Skipped, 25)

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -95,10 +96,10 @@ func (r *Readiness) target(t *TargetStatus, now time.Time) {
 func (t *TargetStatus) deferred() string {
 	g := t.GracefulRestart
 	switch {
-	case g == nil || len(g.Deferred) == 0:
+	case g == nil || len(g.Deferred) == 0 && !g.DeferredAll:
 		return ""
 	case g.DeferredAll:
-		return "the newest configuration waits until BIRD has recovered from its start, which waits for sessions that it changes: " + strings.Join(someOf(g.Deferred), ", ")
+		return "the newest configuration waits until BIRD has recovered from its start, which waits for " + cmp.Or(strings.Join(someOf(g.Deferred), ", "), "nobody any more")
 	}
 	return "changes of sessions wait until BIRD has recovered from its start, which waits for them: " + strings.Join(someOf(g.Deferred), ", ")
 }

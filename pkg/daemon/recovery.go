@@ -29,37 +29,37 @@ func (l *loop) see(s seen) {
 	t.state = s.state
 	l.logState(t, before)
 	changed := before.Condition != t.state.Condition || before.Start != t.state.Start
-	if changed || len(t.plan.Kept) > 0 || len(t.plan.Deferred) > 0 || len(t.awaits) > 0 {
-		l.replan(t, "BIRD is "+string(t.state.Condition))
+	sent := t.sent
+	if changed || len(t.plan.Kept) > 0 || len(t.plan.Deferred) > 0 || t.awaits != nil {
+		l.renderAgain(t, "BIRD is "+string(t.state.Condition))
 	}
 	if !changed {
 		return
+	}
+	started := before.Start != t.state.Start
+	if t.state.Up() && (started || !before.Up()) {
+		t.bird.Up, t.bird.Since, t.bird.Version = true, t.state.At, t.state.Version.String()
+		t.bird.Starts = uint64(t.state.Start)
+		if started {
+			l.bootedWith(t, before)
+		}
 	}
 	switch {
 	case t.state.Condition == recovery.Down:
 		t.bird.Up, t.bird.Since = false, t.state.At
 		t.worker.lookNow() // perhaps it ended because of its files, and needs them to start
-	case t.state.Up() && (before.Start != t.state.Start || !before.Up()):
-		t.bird.Up, t.bird.Since, t.bird.Version = true, t.state.At, t.state.Version.String()
-		t.bird.Starts = uint64(t.state.Start)
-		if before.Start != t.state.Start {
-			l.bootedWith(t, before)
-		}
-		if before.Start != t.state.Start && t.state.Start > 1 || t.failures > 0 {
-			t.worker.cameUp()
-		}
+	case t.state.Up() && started && (t.state.Start > 1 || t.failures > 0):
+		t.worker.cameUp()
+	case t.sent == sent && sent != nil && sent != t.done:
+		t.worker.tryNow() // it may have waited for this
 	}
 }
 
-// replan has a target's files made anew if they depend on what has changed.
-func (l *loop) replan(t *target, cause string) {
-	if l.computed == nil {
-		return
-	}
-	sent := t.sent
-	l.renderTarget(t, []string{cause})
-	if t.sent == sent && sent != nil && sent != t.done {
-		t.worker.tryNow() // it may have waited for this
+// renderAgain has a target's files made anew if they depend on what has changed. A set that
+// stays the same is known to be for what is there now.
+func (l *loop) renderAgain(t *target, cause string) {
+	if l.computed != nil {
+		l.renderTarget(t, []string{cause})
 	}
 }
 
@@ -130,8 +130,8 @@ func (l *loop) await(t *target, j *job) bool {
 	}
 	t.markPending()
 	if before == nil {
-		l.log.Warn("the configuration waits until BIRD has recovered, since it changes sessions that the recovery waits for",
-			"target", t.config.Name, "sessions", someOf(t.awaits))
+		l.log.Warn("the configuration waits until BIRD has recovered from its start, which this version of BIRD would not survive",
+			"target", t.config.Name, "bird", t.state.Version.String(), "sessions", someOf(t.awaits))
 	}
 	return true
 }
@@ -184,7 +184,7 @@ func (l *loop) doubt() {
 		l.log.Warn("which nodes are ready has not been known for so long that all count as ready", "limit", l.o.ReadinessAge.String())
 	}
 	for _, t := range l.targets {
-		l.replan(t, "age of what is known of nodes")
+		l.renderAgain(t, "age of what is known of nodes")
 	}
 }
 

@@ -41,7 +41,7 @@ func (t *target) gracefulRestart() *GracefulRestart {
 	}
 	g := &GracefulRestart{Condition: t.state.Condition, Without: t.inPlace.Without(),
 		Deferred: t.plan.Deferred, Released: maps.Clone(t.released)}
-	if len(t.awaits) > 0 {
+	if t.awaits != nil {
 		g.Deferred, g.DeferredAll = t.awaits, true
 	}
 	if t.state.Condition == recovery.Down {

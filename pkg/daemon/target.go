@@ -207,7 +207,7 @@ func (l *loop) take(r report) {
 		l.log.Debug("the configuration was made for another state than BIRD is in", "target", t.config.Name, "what", r.err.Error())
 		t.markPending()
 		t.watcher.Look()
-		l.replan(t, "BIRD has moved on")
+		l.renderAgain(t, "BIRD has moved on")
 		return
 	}
 	t.outcomes[r.result.Outcome]++
@@ -222,9 +222,11 @@ func (l *loop) take(r report) {
 	}
 	if r.placed() {
 		t.placed(l.o.Guard, sessionNames(r.job.files), time.Now())
-		t.placedSet(r.job.files, r.job.views)
-		t.placedJob = r.job
-		defer l.replan(t, "another configuration is in place")
+		if t.placedJob != r.job {
+			t.placedSet(r.job.files, r.job.views)
+			t.placedJob = r.job
+			defer l.renderAgain(t, "another configuration is in place")
+		}
 	}
 	if r.err == nil {
 		if r.result.Outcome == apply.Applied {

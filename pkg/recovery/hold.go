@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"bytes"
 	"reflect"
 	"slices"
 	"strings"
@@ -65,11 +66,15 @@ func keepPolicies(v, before *bgp.View, peer bgp.Peer) {
 }
 
 // Disturbed lists the sessions that the recovery waits for and that another configuration
-// would change or remove, whatever templates have made of the Views. It is empty where that
-// does no harm.
+// would change or remove, whatever templates have made of the Views. It is nil where that
+// does no harm. BIRD 3 survives no change at all, so there it is all that the recovery waits
+// for: 3.1.8 crashes when a configuration has it reload a channel meanwhile.
 func (s State) Disturbed(now, next InPlace) []string {
 	if s.Condition != Recovering || !s.KeepsHolds() {
 		return nil
+	}
+	if s.Version.Major >= 3 && !slices.EqualFunc(now.files, next.files, bytes.Equal) {
+		return append([]string{}, s.Holders()...)
 	}
 	var names []string
 	all := !slices.Equal(now.common, next.common)

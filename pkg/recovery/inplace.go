@@ -17,13 +17,14 @@ type InPlace struct {
 	// Start is what of it counts only when the daemon starts.
 	Start bird.StartSettings
 	off   map[string]bool
+	files [][]byte
 	// common is what all sessions depend on.
 	common []string
 }
 
 // Place reads the files of a configuration.
 func Place(files [][]byte, views bgp.Views) InPlace {
-	in := InPlace{Sessions: map[string]bird.ConfiguredSession{}, Views: views, off: map[string]bool{}}
+	in := InPlace{Sessions: map[string]bird.ConfiguredSession{}, Views: views, off: map[string]bool{}, files: files}
 	for _, f := range files {
 		for _, s := range bird.ReadSessions(f) {
 			in.Sessions[s.Name] = s
