@@ -171,12 +171,12 @@ func (w *Watcher) follow(ctx context.Context, conn *bird.Conn) error {
 // for a look, and true when the daemon hangs up.
 func (w *Watcher) idle(ctx context.Context, conn *bird.Conn, d time.Duration) (closed bool, err error) {
 	waiting, cancel := context.WithCancel(ctx)
-	defer cancel()
 	if d > 0 {
-		waiting, cancel = context.WithTimeout(waiting, d)
-		defer cancel()
+		defer time.AfterFunc(d, cancel).Stop()
 	}
+	asked := make(chan struct{})
 	go func() {
+		defer close(asked)
 		select {
 		case <-w.wake:
 			cancel()
@@ -184,12 +184,15 @@ func (w *Watcher) idle(ctx context.Context, conn *bird.Conn, d time.Duration) (c
 		}
 	}()
 	err = conn.Wait(waiting)
+	early := waiting.Err() != nil
+	cancel()
+	<-asked // or it would take what is meant for the next time
 	switch {
 	case err == nil:
 		return true, nil
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
-	case waiting.Err() != nil:
+	case early:
 		return false, nil
 	}
 	return false, err

@@ -191,20 +191,20 @@ func (p *program) reload(text string) {
 
 // gate keeps BIRD from being told to load files until it is opened.
 type gate struct {
-	*proxy
+	*birdtest.Proxy
 	open func()
 }
 
 // gated puts a gate before the program's BIRD.
 func (p *program) gated() *gate {
 	p.t.Helper()
-	between := newProxy(p.t, p.bird)
+	between := birdtest.NewProxy(p.t, p.bird)
 	p.socket = between.Socket
-	return &gate{between, between.holdsConfigure(p.t)}
+	return &gate{between, holdsConfigure(p.t, between)}
 }
 
 // untilAsked waits until BIRD was to be told.
 func (p *program) untilAsked(g *gate) {
 	p.t.Helper()
-	p.until("BIRD is asked", func() bool { return g.count(loadCommand) > 0 })
+	p.until("BIRD is asked", func() bool { return g.Count(loadCommand) > 0 })
 }

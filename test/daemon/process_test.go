@@ -52,9 +52,9 @@ func TestP2ReloadUnderWayMayFinish(t *testing.T) {
 	s.change = func(o *daemon.Options) { o.SocketTimeout = patience }
 	s.start()
 	s.applied(mesh(3))
-	release := p.holdsConfigure(t)
+	release := holdsConfigure(t, p)
 	s.write("cluster.yaml", cluster(4))
-	s.until("the reload is under way", func() bool { return p.count(loadCommand) == 2 })
+	s.until("the reload is under way", func() bool { return p.Count(loadCommand) == 2 })
 	before := s.target("bird").Desired
 	s.write("cluster.yaml", cluster(5))
 	s.until("a newer set waits", func() bool { d := s.target("bird").Desired; return d != before && d != "" })
@@ -75,8 +75,8 @@ func TestP2ReloadUnderWayMayFinish(t *testing.T) {
 	}
 	s.untilLogged("stopped before the newest configuration was applied; the next start goes on with it")
 	s.runs(s.bird, meshes(4)...)
-	if text := s.file("bird.cfg"); !strings.Contains(text, mesh(4)) || strings.Contains(text, mesh(5)) || p.count(loadCommand) != 2 {
-		t.Errorf("%d reloads, and this file:\n%s", p.count(loadCommand), text)
+	if text := s.file("bird.cfg"); !strings.Contains(text, mesh(4)) || strings.Contains(text, mesh(5)) || p.Count(loadCommand) != 2 {
+		t.Errorf("%d reloads, and this file:\n%s", p.Count(loadCommand), text)
 	}
 	s.start()
 	s.applied(mesh(5))
@@ -91,12 +91,12 @@ func TestP2HangingReloadIsGivenUp(t *testing.T) {
 	s.change = func(o *daemon.Options) { o.SocketTimeout, o.Shutdown = 10*patience, 4*time.Second }
 	s.start()
 	s.applied(mesh(3))
-	p.holdsConfigure(t)
+	holdsConfigure(t, p)
 	s.write("cluster.yaml", cluster(4))
-	s.until("the reload is under way", func() bool { return p.count(loadCommand) == 2 })
+	s.until("the reload is under way", func() bool { return p.Count(loadCommand) == 2 })
 	s.endsWithin(4 * time.Second)
 	s.untilLogged("stopped before the newest configuration was applied; the next start goes on with it")
-	p.opens()
+	p.Opens()
 	s.start()
 	s.applied(mesh(4))
 	s.runs(s.bird, meshes(4)...)

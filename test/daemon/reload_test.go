@@ -13,9 +13,9 @@ import (
 )
 
 // proxied puts a proxy before BIRD.
-func (s *setup) proxied() *proxy {
+func (s *setup) proxied() *birdtest.Proxy {
 	s.t.Helper()
-	p := newProxy(s.t, s.bird)
+	p := birdtest.NewProxy(s.t, s.bird)
 	s.config = func() (*render.Config, []calico.Problem) {
 		o := s.options()
 		o.Sockets = map[string]string{"bird": p.Socket}
@@ -43,37 +43,37 @@ func TestF2R7UnconfirmedReloadIsTriedAgain(t *testing.T) {
 	}{
 		{"a silent", func(command string, _ []string) string {
 			if strings.HasPrefix(command, loadCommand) {
-				return silent
+				return birdtest.Silent
 			}
-			return forward
+			return birdtest.Forward
 		}, apply.Placed, "did not answer `configure", "unknown"},
 		{"b 0004, then silent", func(command string, before []string) string {
 			switch {
 			case strings.HasPrefix(command, loadCommand):
 				return "0004 Reconfiguration in progress\n"
 			case len(before) > 0 && strings.HasPrefix(before[len(before)-1], loadCommand):
-				return silent
+				return birdtest.Silent
 			}
-			return forward
+			return birdtest.Forward
 		}, apply.Placed, "did not answer `show status`", "unknown"},
 		{"b 0004, and never done", func(command string, _ []string) string {
 			if strings.HasPrefix(command, loadCommand) {
 				return "0004 Reconfiguration in progress\n"
 			}
-			return forward
+			return birdtest.Forward
 		}, apply.Placed, "BIRD says that it does not run this configuration", "unknown"},
 		{"c 8002", func(command string, _ []string) string {
 			// Going back works: that file has no session with node 4.
 			if path := strings.Split(command, `"`); strings.HasPrefix(command, loadCommand) && strings.Contains(read(path[1]), mesh(4)) {
 				return "8002 " + path[1] + ":7:3 syntax error\n"
 			}
-			return forward
+			return birdtest.Forward
 		}, apply.RolledBack, "bird.cfg:7:3: syntax error", "refused"},
 		{"d closed", func(command string, _ []string) string {
 			if strings.HasPrefix(command, loadCommand) {
-				return hangsUp
+				return birdtest.HangsUp
 			}
-			return forward
+			return birdtest.Forward
 		}, apply.Placed, "closed the connection instead of answering `configure", "unknown"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestF2R7UnconfirmedReloadIsTriedAgain(t *testing.T) {
 				status := s.birdStatus()
 				return !strings.Contains(tt.name, "never") || status.ServerTime.Sub(status.LastReconfiguration) > 3*time.Second
 			})
-			p.answers(tt.answer)
+			p.Answers(tt.answer)
 			s.write("cluster.yaml", cluster(4))
 			s.untilLogged(outcomeWords[tt.outcome])
 			s.saysNotReady("bird: the newest configuration has not been applied", tt.reason, "the next attempt is in")
@@ -109,7 +109,7 @@ func TestF2R7UnconfirmedReloadIsTriedAgain(t *testing.T) {
 			}
 			s.runs(s.bird, meshes(3)...)
 			renders := s.metric("birdconfd_renders_total")
-			p.opens()
+			p.Opens()
 			s.applied(mesh(4))
 			s.runs(s.bird, meshes(4)...)
 			s.until("ready", func() bool { return strings.HasPrefix(s.get("/readyz"), "ready") })
@@ -127,11 +127,11 @@ func TestR1HangingReloadDelaysNothingElse(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, 3)
 	other := birdtest.Start(t, birdtest.Bird(t), empty)
-	p := newProxy(t, s.bird)
+	p := birdtest.NewProxy(t, s.bird)
 	hanging, good := s.place("hanging", s.bird), s.place("good", other)
 	hanging.socket = p.Socket
 	s.confd(hanging, good)
-	p.answers(func(string, []string) string { return silent })
+	p.Answers(func(string, []string) string { return birdtest.Silent })
 	s.start()
 	s.appliedAt(good, mesh(3))
 	s.untilLogged("did not answer a new session within 2s")
@@ -144,8 +144,8 @@ func TestR1HangingReloadDelaysNothingElse(t *testing.T) {
 	if status := s.target("hanging"); status.PendingSince.IsZero() || status.Applied != "" {
 		t.Errorf("status %+v", status)
 	}
-	p.hangUpAll()
-	p.opens()
+	p.HangUp()
+	p.Opens()
 	s.appliedAt(hanging, mesh(5))
 	s.runs(s.bird, meshes(5)...)
 	s.until("ready", func() bool { return strings.HasPrefix(s.get("/readyz"), "ready") })
@@ -159,36 +159,36 @@ func TestNewestOfSeveralSetsIsAppliedAfterASlowReload(t *testing.T) {
 	s.change = func(o *daemon.Options) { o.SocketTimeout = patience }
 	s.start()
 	s.applied(mesh(3))
-	release := p.holdsConfigure(t)
+	release := holdsConfigure(t, p)
 	for n := 4; n <= 6; n++ {
 		before := s.target("bird").Desired
 		s.write("cluster.yaml", cluster(n))
 		s.until("rendered", func() bool { d := s.target("bird").Desired; return d != before && d != "" })
 		if n == 4 {
-			s.until("the reload is under way", func() bool { return p.count(loadCommand) == 2 })
+			s.until("the reload is under way", func() bool { return p.Count(loadCommand) == 2 })
 		}
 	}
 	release()
 	s.applied(mesh(6))
 	s.runs(s.bird, meshes(6)...)
-	if n := p.count(loadCommand); n != 3 {
+	if n := p.Count(loadCommand); n != 3 {
 		t.Errorf("%d reloads", n)
 	}
 	s.untilLogged("Node/node-5 added; Node/node-6 added") // both causes
 }
 
 // holdsConfigure makes the next configure wait until the returned function is called.
-func (p *proxy) holdsConfigure(t *testing.T) (release func()) {
+func holdsConfigure(t *testing.T, p *birdtest.Proxy) (release func()) {
 	t.Helper()
 	gate := make(chan struct{})
-	p.answers(func(command string, _ []string) string {
+	p.Answers(func(command string, _ []string) string {
 		if strings.HasPrefix(command, loadCommand) {
 			select {
 			case <-gate:
 			case <-t.Context().Done():
 			}
 		}
-		return forward
+		return birdtest.Forward
 	})
 	return func() { close(gate) }
 }
@@ -274,3 +274,6 @@ func TestR12ChangeOfIPv6ReloadsOnlyBird6(t *testing.T) {
 		t.Errorf("%d reloads of bird, %d of bird6", n, n6)
 	}
 }
+
+// loadCommand begins the command that has BIRD load a file, unlike "configure check".
+const loadCommand = `configure "`
