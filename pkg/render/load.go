@@ -32,11 +32,13 @@ func loadSet(base Source, overlay []Source, more []request) (*Set, []calico.Prob
 	l := loader{defined: map[string]definition{}}
 	var manifest Source
 	for layer, src := range append([]Source{base}, overlay...) {
-		for _, name := range l.list(src) {
-			if name == manifestName {
-				manifest = src
-			} else {
-				l.parse(layer, src, name)
+		for _, part := range append([]Source{src}, src.parts...) {
+			for _, name := range l.list(part) {
+				if name == manifestName {
+					manifest = part
+				} else {
+					l.parse(layer, part, name)
+				}
 			}
 		}
 	}

@@ -14,7 +14,7 @@ func TestBuiltin(t *testing.T) {
 	if diff := cmp.Diff([]string{"bird1", "bird2"}, BuiltinNames()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for _, name := range []string{"bird9", "", ".", "..", "../templates/bird1", "bird1/"} {
+	for _, name := range []string{"bird9", "shared", "", ".", "..", "../templates/bird1", "bird1/"} {
 		_, err := Builtin(name)
 		if err == nil || !strings.HasSuffix(err.Error(), "; there is: bird1, bird2") {
 			t.Errorf("Builtin(%q): %v", name, err)

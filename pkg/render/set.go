@@ -71,6 +71,8 @@ type Set struct {
 type Source struct {
 	FS    fs.FS
 	Label string
+	// parts are other directories that belong to it.
+	parts []Source
 }
 
 // Builtin returns the built-in set of that name.
@@ -78,8 +80,18 @@ func Builtin(name string) (Source, error) {
 	if _, err := fs.Stat(templates.FS, path.Join(name, manifestName)); err != nil || !fs.ValidPath(name) {
 		return Source{}, fmt.Errorf("there is no template set %q; there is: %s", name, strings.Join(BuiltinNames(), ", "))
 	}
+	own, shared := embedded(name), embedded(templates.Shared)
+	own.parts = []Source{shared}
+	return own, nil
+}
+
+// embedded is a directory of package templates.
+func embedded(name string) Source {
 	sub, err := fs.Sub(templates.FS, name)
-	return Source{FS: sub, Label: "templates/" + name}, err
+	if err != nil {
+		panic(err) // the name is a valid path
+	}
+	return Source{FS: sub, Label: "templates/" + name}
 }
 
 // BuiltinNames lists the built-in sets.
@@ -87,7 +99,9 @@ func BuiltinNames() []string {
 	entries, _ := fs.ReadDir(templates.FS, ".") // an embedded directory is always readable
 	var names []string
 	for _, e := range entries {
-		names = append(names, e.Name())
+		if e.Name() != templates.Shared {
+			names = append(names, e.Name())
+		}
 	}
 	return names
 }
