@@ -29,7 +29,7 @@ func (n *Node) StartBirdconfd() error {
 	o := n.lab.options
 	args := []string{"run", "--node", n.Name, "--output", n.output(), "--socket", "bird=" + n.socket(),
 		"--family", "ipv4", "--set", o.Set, "--bird-dir", filepath.Dir(o.Binary),
-		"--listen", statusAddress, "--log-level", "debug"}
+		"--listen", statusAddress, "--log-level", "debug", "--poll", "1s"}
 	if o.Templates != "" {
 		args = append(args, "--templates", o.Templates)
 	}

@@ -95,6 +95,7 @@ func open(t *testing.T, f Flavor, o Options) *bench {
 	}
 	b := &bench{l, t, t.Context()}
 	t.Cleanup(func() {
+		b.calm()
 		if t.Failed() {
 			b.show()
 		}
@@ -117,6 +118,30 @@ func (b *bench) ok(errs ...error) {
 	b.t.Helper()
 	if err := errors.Join(errs...); err != nil {
 		b.t.Fatal(err)
+	}
+}
+
+// shuns has all resources say that a node is NotReady, and waits until birdconfd of another
+// one has heard of it.
+func (b *bench) shuns(n, peer *Node) {
+	b.t.Helper()
+	heard := func() int { return strings.Count(n.BirdconfdLog(), "Node/"+peer.Name+" changed") }
+	before := heard()
+	b.ok(b.SetReady(peer, "False"))
+	b.until(15*time.Second, n.Name+" has heard of it", func() error {
+		if heard() == before {
+			return errors.New("it has not")
+		}
+		return nil
+	})
+}
+
+// calm wants birdconfd to make pauses between attempts while BIRD is not there.
+func (b *bench) calm() {
+	for _, n := range b.Nodes {
+		if attempts := strings.Count(n.BirdconfdLog(), "BIRD does not use them yet"); attempts > 100 {
+			b.t.Errorf("birdconfd on %s has tried %d times to have BIRD load its files", n.Name, attempts)
+		}
 	}
 }
 
