@@ -61,7 +61,7 @@ func newLoop(o *Options) *loop {
 	}
 	return &loop{o: o, log: o.Logger, inbox: newMailbox[datastore.Snapshot](), config: make(chan struct{}, 1),
 		reports: make(chan report), seen: make(chan seen), pings: make(chan struct{}), notifier: NewNotifier(o.Logger),
-		started: time.Now(), pace: pace{settle: o.Settle, longest: o.Longest}, known: map[string]bool{}}
+		started: time.Now(), believes: true, pace: pace{settle: o.Settle, longest: o.Longest}, known: map[string]bool{}}
 }
 
 // deliver takes a snapshot from the source.

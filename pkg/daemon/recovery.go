@@ -29,8 +29,13 @@ func (l *loop) see(s seen) {
 	t.state = s.state
 	l.logState(t, before)
 	changed := before.Condition != t.state.Condition || before.Start != t.state.Start
+	cameUp := t.state.Up() && (before.Start != t.state.Start || !before.Up()) &&
+		(before.Start != t.state.Start && t.state.Start > 1 || t.failures > 0)
 	if changed || len(t.plan.Kept) > 0 || len(t.plan.Deferred) > 0 || len(t.awaits) > 0 {
-		l.replan(t, "BIRD is "+string(t.state.Condition))
+		l.replan(t, "BIRD is "+string(t.state.Condition), !cameUp)
+	}
+	if cameUp {
+		t.worker.cameUp()
 	}
 	if !changed {
 		return
@@ -45,20 +50,18 @@ func (l *loop) see(s seen) {
 		if before.Start != t.state.Start {
 			l.bootedWith(t, before)
 		}
-		if before.Start != t.state.Start && t.state.Start > 1 || t.failures > 0 {
-			t.worker.cameUp()
-		}
 	}
 }
 
-// replan has a target's files made anew if they depend on what has changed.
-func (l *loop) replan(t *target, cause string) {
+// replan has a target's files made anew if they depend on what has changed. Otherwise the
+// worker may try again, unless it does so anyway.
+func (l *loop) replan(t *target, cause string, again bool) {
 	if l.computed == nil {
 		return
 	}
 	sent := t.sent
 	l.renderTarget(t, []string{cause})
-	if t.sent == sent && sent != nil && sent != t.done {
+	if again && t.sent == sent && sent != nil && sent != t.done {
 		t.worker.tryNow() // it may have waited for this
 	}
 }
@@ -66,7 +69,6 @@ func (l *loop) replan(t *target, cause string) {
 // planFor is what a target's Views must be like now.
 func (l *loop) planFor(t *target) recovery.Plan {
 	views := l.views.Only(t.config.Families)
-	l.believes = l.sure()
 	l.watch(t)
 	if t.watcher == nil {
 		return recovery.Plan{Views: views}
@@ -170,10 +172,11 @@ func (l *loop) doubtsAt() time.Time {
 	return time.Time{}
 }
 
-// doubt makes targets' files anew when that has become too old, or is certain again.
-func (l *loop) doubt() {
-	if l.computed == nil || l.sure() == l.believes {
-		return
+// believe notes whether that has become too old, or is certain again, and tells whether it
+// was otherwise before.
+func (l *loop) believe() (changed bool) {
+	if l.sure() == l.believes {
+		return false
 	}
 	l.believes = !l.believes
 	if l.believes {
@@ -181,8 +184,16 @@ func (l *loop) doubt() {
 	} else {
 		l.log.Warn("which nodes are ready has not been known for so long that all count as ready", "limit", l.o.ReadinessAge.String())
 	}
+	return true
+}
+
+// doubt makes targets' files anew when that is so.
+func (l *loop) doubt() {
+	if l.computed == nil || !l.believe() {
+		return
+	}
 	for _, t := range l.targets {
-		l.replan(t, "age of what is known of nodes")
+		l.replan(t, "age of what is known of nodes", true)
 	}
 }
 

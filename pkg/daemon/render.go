@@ -21,6 +21,7 @@ func (l *loop) render() {
 	views, problems := bgp.Compute(cluster, l.o.Node, l.o.Compute)
 	l.computed, l.views = cluster, views
 	l.renders++
+	l.believe()
 	l.log.Debug("computed", "nodes", len(cluster.Nodes), "peers", len(cluster.Peers), "problems", len(problems), "cause", strings.Join(l.causes, "; "))
 	for _, t := range l.targets {
 		l.renderTarget(t, l.causes)
