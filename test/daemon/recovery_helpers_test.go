@@ -125,13 +125,18 @@ func (s *setup) switched() (p *birdtest.Proxy, to func(socket string)) {
 		}
 	}
 	to(s.bird.Socket)
+	s.edit(func(c *render.TargetConfig) { c.Socket = place })
+	return p, to
+}
+
+// edit changes the target's configuration each time that it is loaded.
+func (s *setup) edit(change func(*render.TargetConfig)) {
 	config := s.config
 	s.config = func() (*render.Config, []calico.Problem) {
 		c, problems := config()
 		if c != nil {
-			c.Targets[0].Socket = place
+			change(&c.Targets[0])
 		}
 		return c, problems
 	}
-	return p, to
 }
