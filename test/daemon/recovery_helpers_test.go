@@ -25,11 +25,17 @@ func newRestart(t *testing.T, version, nodes int) *setup {
 	if version == 2 {
 		s.set, binary = "bird2", birdtest.Bird2(t)
 	}
+	s.restarts(binary)
+	return s
+}
+
+// restarts replaces BIRD by such a one.
+func (s *setup) restarts(binary string) {
+	s.t.Helper()
 	s.bird.Stop()
-	s.bird = birdtest.Start(t, binary, empty, "-R")
+	s.bird = birdtest.Start(s.t, binary, empty, "-R")
 	s.bird.Stop()
 	s.bird.Config = filepath.Join(s.out, "bird.cfg")
-	return s
 }
 
 // nodesAre writes what Kubernetes says of nodes: all that are named are not ready.
@@ -117,16 +123,23 @@ func (s *setup) goesOn(p *birdtest.Proxy, command string, times int) {
 // called with that of the proxy. Before a proxy nobody is ever seen to be down.
 func (s *setup) switched() (p *birdtest.Proxy, to func(socket string)) {
 	s.t.Helper()
+	p, place, to := s.switchPlace()
+	s.edit(func(c *render.TargetConfig) { c.Socket = place })
+	return p, to
+}
+
+// switchPlace makes that place.
+func (s *setup) switchPlace() (p *birdtest.Proxy, place string, to func(socket string)) {
+	s.t.Helper()
 	p = birdtest.NewProxy(s.t, s.bird)
-	place := filepath.Join(s.bird.Dir, "switch")
+	place = filepath.Join(s.bird.Dir, "switch")
 	to = func(socket string) {
 		if err := errors.Join(os.Symlink(socket, place+"-new"), os.Rename(place+"-new", place)); err != nil {
 			s.t.Fatal(err)
 		}
 	}
 	to(s.bird.Socket)
-	s.edit(func(c *render.TargetConfig) { c.Socket = place })
-	return p, to
+	return p, place, to
 }
 
 // edit changes the target's configuration each time that it is loaded.
