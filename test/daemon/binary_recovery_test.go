@@ -76,6 +76,7 @@ func killedWhileRecovering(t *testing.T, p *program) {
 			t.Errorf("%+v", g)
 		}
 	}
+	// BIRD waits for the peer with a password, too.
 	if r := p.birdStatus().Recovery; p.file("bird.cfg") != before || !r.InProgress || r.Waiting != 2 {
 		t.Errorf("the recovery is %+v, the files have it off for %v", r, off(p.file("bird.cfg")))
 	}
