@@ -83,14 +83,14 @@ func killedWhileRecovering(t *testing.T, p *program) {
 }
 
 func killedWithASessionOff(t *testing.T, p *program) {
-	between, place, to := p.switchPlace()
+	between, place, open := p.switchPlace()
 	p.socket = place
 	p.configure("gracefulRestartWait: 1s")
 	p.run()
 	p.hasOff(3)
 	establishes(between, mesh(3))
-	to(between.Socket)
 	p.bird.Restart()
+	open()
 	p.is(recovery.Steady)
 	p.settled()
 	before := p.file("bird.cfg")

@@ -140,14 +140,14 @@ func TestBird1DefersNothing(t *testing.T) {
 func TestNoTrialDuringARecovery(t *testing.T) {
 	t.Parallel()
 	s := newRestart(t, 1, 3)
-	p, to := s.switched()
+	p, open := s.switched()
 	s.change = func(o *daemon.Options) { o.Confirm = 2 * time.Second }
 	s.write("cluster.yaml", withoutConfiguration(3))
 	s.configure("gracefulRestartWait: 3s")
 	s.start()
 	s.until("files are in place", func() bool { return strings.Contains(s.file("bird.cfg"), mesh(3)) })
-	to(p.Socket)
 	s.bird.Restart()
+	open()
 	s.is(recovery.Recovering)
 	s.write("cluster.yaml", withoutConfiguration(4))
 	s.until("the change is applied", func() bool { return slices.Contains(s.sessions(), mesh(4)) })

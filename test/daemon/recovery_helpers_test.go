@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -119,27 +118,25 @@ func (s *setup) goesOn(p *birdtest.Proxy, command string, times int) {
 	s.until("it goes on asking", func() bool { return p.Count(command) >= n+times })
 }
 
-// switched makes a proxy, and has the daemon ask at a place that is BIRD's socket until to is
-// called with that of the proxy. Before a proxy nobody is ever seen to be down.
-func (s *setup) switched() (p *birdtest.Proxy, to func(socket string)) {
+// switched makes a proxy, and has the daemon ask at a place where it is once open is called.
+// Until then nobody is there; before a proxy nobody is ever seen to be down.
+func (s *setup) switched() (p *birdtest.Proxy, open func()) {
 	s.t.Helper()
-	p, place, to := s.switchPlace()
+	p, place, open := s.switchPlace()
 	s.edit(func(c *render.TargetConfig) { c.Socket = place })
-	return p, to
+	return p, open
 }
 
 // switchPlace makes that place.
-func (s *setup) switchPlace() (p *birdtest.Proxy, place string, to func(socket string)) {
+func (s *setup) switchPlace() (p *birdtest.Proxy, place string, open func()) {
 	s.t.Helper()
 	p = birdtest.NewProxy(s.t, s.bird)
 	place = filepath.Join(s.bird.Dir, "switch")
-	to = func(socket string) {
-		if err := errors.Join(os.Symlink(socket, place+"-new"), os.Rename(place+"-new", place)); err != nil {
+	return p, place, func() {
+		if err := os.Symlink(p.Socket, place); err != nil {
 			s.t.Fatal(err)
 		}
 	}
-	to(s.bird.Socket)
-	return p, place, to
 }
 
 // edit changes the target's configuration each time that it is loaded.
