@@ -133,6 +133,11 @@ func (w *worker) run(ctx context.Context) {
 				now, last = j, report{}
 				retry.Stop()
 			}
+			select {
+			case <-w.up: // one reload will do
+				applier.Distrust()
+			default:
+			}
 			if now != nil && applier.Undone(now.files) {
 				last = report{job: now, started: time.Now(), failures: 1, err: &apply.Error{Stage: apply.StageReload, Err: apply.ErrUndone},
 					result: apply.Result{Outcome: apply.RolledBack, Desired: applier.Fingerprint(now.files)}}
@@ -145,6 +150,9 @@ func (w *worker) run(ctx context.Context) {
 		case <-retry.C:
 		case <-w.up:
 			applier.Distrust()
+			if j, ok := w.jobs.take(); ok {
+				now, last = j, report{}
+			}
 			reconfirm = true
 		case <-w.look:
 			again = true

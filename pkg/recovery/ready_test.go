@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -14,7 +15,13 @@ import (
 	"github.com/birdconfd/birdconfd/pkg/bird"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// Most tests wait for BIRD most of the time. What the command line says goes first.
+	if err := flag.Set("test.parallel", "12"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // rows makes sessions of rows of "show protocols".
 func rows(rows ...string) []bird.Detail {

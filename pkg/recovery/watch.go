@@ -97,6 +97,7 @@ func (w *Watcher) asked() (Policy, map[string]bool) {
 
 // Run watches until the context ends.
 func (w *Watcher) Run(ctx context.Context) {
+	var hungUp time.Time // when the last connection came to its end
 	for ctx.Err() == nil {
 		conn, err := w.client.Dial(ctx)
 		if err == nil {
@@ -106,11 +107,17 @@ func (w *Watcher) Run(ctx context.Context) {
 			// A daemon that has ended refuses the next connection. BIRD 1.6 also hangs up
 			// without ending.
 			if err == nil {
-				if time.Since(began) < dialEvery {
+				hungUp = time.Now()
+				if hungUp.Sub(began) < dialEvery {
 					w.pause(ctx, redialEvery)
 				}
 				continue
 			}
+		}
+		// While its process ends, it may take one more connection, and closes that, too.
+		if errors.Is(err, io.ErrUnexpectedEOF) && time.Since(hungUp) < dialEvery {
+			w.pause(ctx, redialEvery)
+			continue
 		}
 		if ctx.Err() != nil {
 			return

@@ -27,6 +27,7 @@ import (
 type bench struct {
 	b       *testing.B
 	in, out string
+	bird    *birdtest.Daemon
 	applied chan struct{}
 	// reads is how often the source has read.
 	reads func() int
@@ -38,7 +39,7 @@ const benchNode = "node-00000"
 func startBench(b *testing.B, text string) *bench {
 	b.Helper()
 	d := birdtest.Start(b, birdtest.Bird(b), "router id 192.0.2.1;\nprotocol device {}\n")
-	x := &bench{b: b, in: b.TempDir(), out: b.TempDir(), applied: make(chan struct{}, 1)}
+	x := &bench{b: b, in: b.TempDir(), out: b.TempDir(), bird: d, applied: make(chan struct{}, 1)}
 	x.write(text)
 	source, err := file.New(file.Options{Paths: []string{x.in}})
 	if err != nil {

@@ -44,6 +44,8 @@ type setup struct {
 	change func(*daemon.Options)
 	// config takes the place of the usual targets.
 	config func() (*render.Config, []calico.Problem)
+	// set is that of the templates, bird1 when empty.
+	set string
 	// quiet is how long files must not have changed, and level what is logged.
 	quiet time.Duration
 	level slog.Level
@@ -75,8 +77,12 @@ func (s *setup) standalone() (*render.Config, []calico.Problem) {
 }
 
 func (s *setup) options() render.StandaloneOptions {
-	return render.StandaloneOptions{Set: "bird1", Directory: s.out, Sockets: map[string]string{"bird": s.bird.Socket},
-		BirdDir: filepath.Dir(birdtest.Bird(s.t)), Families: ipv4, Check: render.CheckRequire}
+	binary := birdtest.Bird
+	if s.set == "bird2" {
+		binary = birdtest.Bird2
+	}
+	return render.StandaloneOptions{Set: s.set, Directory: s.out, Sockets: map[string]string{"bird": s.bird.Socket},
+		BirdDir: filepath.Dir(binary(s.t)), Families: ipv4, Check: render.CheckRequire}
 }
 
 // write replaces a file of resources as careful programs do.
