@@ -168,6 +168,8 @@ func whatIsWrong(s *daemon.Session) string {
 		return ""
 	case s.State == "down":
 		return cmp.Or(last, "disabled")
+	case s.NodeNotReady:
+		return cmp.Or(last, "not established") + "; its node is not ready"
 	}
 	return cmp.Or(last, "not established")
 }

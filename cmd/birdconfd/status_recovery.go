@@ -22,8 +22,10 @@ func printRecovery(b *bytes.Buffer, a *daemon.Answer) {
 		left = fmt.Sprintf("%.0f s left at most", *r.SecondsLeft)
 	}
 	nodes := map[string]string{}
-	for i := range a.Sessions {
-		nodes[a.Sessions[i].Name] = a.Sessions[i].Node
+	for _, s := range a.Sessions {
+		if nodes[s.Name] = s.Node; s.NodeNotReady {
+			nodes[s.Name] += ", which is not ready"
+		}
 	}
 	holders := make([]string, len(r.HeldBy))
 	for i, name := range r.HeldBy {
@@ -50,10 +52,14 @@ func printRestart(b *bytes.Buffer, t *daemon.TargetReport) {
 			writeLine(b, 2, "and %d more", len(g.Skipped)-i)
 			break
 		}
-		writeLine(b, 1, "%s %s: %s", verb, withNode(s.Name, s.Node), s.Why)
+		what := verb
+		if s.Released {
+			what = "the recovery from the last start was made to wait no longer for"
+		}
+		writeLine(b, 1, "%s %s: %s", what, withNode(s.Name, s.Node), s.Why)
 	}
 	if len(g.Without) > 0 && t.BIRD.Up {
-		writeLine(b, 1, "without graceful restart until they are down next: %s", listed(g.Without, ""))
+		writeLine(b, 1, "without graceful restart until BIRD has recovered and they are down: %s", listed(g.Without, ""))
 	}
 	switch {
 	case g.DeferredAll:

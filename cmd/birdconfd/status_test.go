@@ -95,7 +95,7 @@ source: file, connected, newest data certain 2s ago
 bird: BIRD 1.6.8, up since 2026-12-01 07:58:10, router ID 192.0.2.1
   graceful restart: routes are held back since then, waiting for Mesh_192_0_2_2 (node worker-2), 84 s left at most
   it does not wait for Mesh_192_0_2_3 (node worker-3): its node worker-3 was not ready when BIRD started
-  without graceful restart until they are down next: Mesh_192_0_2_3
+  without graceful restart until BIRD has recovered and they are down: Mesh_192_0_2_3
   graceful restart wait: 10 is configured, which BIRD uses only after its next start; it runs with 120
   configuration: 5a0d3bd1c0f2e44a applied 3m0s ago
   last attempt 3m0s ago: applied; BIRD said: Reading configuration from /etc/bird/bird.cfg; Reconfigured

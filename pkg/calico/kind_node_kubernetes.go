@@ -3,6 +3,7 @@ package calico
 import (
 	"encoding/json"
 	"net/netip"
+	"strings"
 )
 
 // calicoNodeAnnotations are the annotations in which Calico keeps its part of a
@@ -42,6 +43,12 @@ func readConditions(n *kubernetesNode, v value) {
 	for _, e := range v.entries() {
 		var c nodeCondition
 		nodeConditionFields.known(&c, e)
+		if c.kind != "Ready" && strings.EqualFold(c.kind, "Ready") {
+			e.report(Warning, RuleEnum, "a condition of this type means nothing; the node counts as ready", "write it as Ready")
+		}
+		if c.kind == "Ready" && c.status.node == nil {
+			e.report(Warning, RuleMissingField, "the condition has no status; the node counts as ready", "")
+		}
 		if c.kind == "Ready" && c.status.node != nil {
 			word := c.status.or("the node counts as ready").oneOf("True", "False", "Unknown")
 			n.NotReady = word == "False" || word == "Unknown"

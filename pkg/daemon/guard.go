@@ -74,7 +74,7 @@ const heldHint = "if that is meant, send birdconfd the signal USR1 to apply it a
 // hold judges an answer and tells whether it is to be held back. It remembers since when
 // the same answer has been given.
 func (t *target) hold(g Guard, j *job, now time.Time) bool {
-	names := sessionNames(j.files)
+	names := slices.DeleteFunc(sessionNames(j.files), func(name string) bool { return slices.Contains(t.plan.Leaving, name) })
 	l := g.judge(t.measure(g, now), names)
 	if !l.collapsed {
 		t.held, t.believed = nil, nil // what it is compared with changes when it is in place

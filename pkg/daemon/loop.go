@@ -43,6 +43,7 @@ type loop struct {
 	renders  uint64
 	// believes tells that what is known of nodes' readiness is new enough.
 	believes bool
+	notReady []string // names of the nodes that are not ready
 	// problems by where they come from: loading, and computing. Targets have theirs.
 	loadProblems, renderProblems []calico.Problem
 	known                        map[string]bool // problems that were logged

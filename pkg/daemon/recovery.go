@@ -82,13 +82,13 @@ func (l *loop) watch(t *target) {
 	for _, v := range l.views.Only(t.config.Families).All() {
 		p.Off = p.Off || v.GracefulRestartWaitFor == calico.WaitForAllPeers
 		p.Wait = v.GracefulRestartWait
-		for i := range v.Peers {
-			if peer := &v.Peers[i]; peer.NodeNotReady && l.believes {
-				if p.NotReady == nil {
-					p.NotReady = map[string]string{}
-				}
-				p.NotReady[peer.Name] = peer.NodeName
+	}
+	for _, peer := range l.peersOf(t) {
+		if peer.NodeNotReady && l.believes {
+			if p.NotReady == nil {
+				p.NotReady = map[string]string{}
 			}
+			p.NotReady[peer.Name] = peer.NodeName
 		}
 	}
 	if !samePolicy(p, t.policy) {
@@ -96,6 +96,31 @@ func (l *loop) watch(t *target) {
 		t.watcher.Release(p)
 	}
 	t.watcher.Follow(t.inPlace.AnyOff())
+}
+
+// peersOf are the peers of the newest data, and those besides that the configuration in place
+// has: the newest may be held back. All have the newest account of their nodes.
+func (l *loop) peersOf(t *target) []bgp.Peer {
+	var peers []bgp.Peer
+	known := map[string]bool{}
+	for _, v := range l.views.Only(t.config.Families).All() {
+		for _, p := range v.Peers {
+			known[p.Name] = true
+			peers = append(peers, p)
+		}
+	}
+	for _, v := range t.inPlace.Views.All() {
+		for _, p := range v.Peers {
+			if known[p.Name] {
+				continue
+			}
+			if n := l.computed.Node(p.NodeName); n != nil {
+				p.NodeNotReady = n.NotReady
+			}
+			peers = append(peers, p)
+		}
+	}
+	return peers
 }
 
 func samePolicy(a, b recovery.Policy) bool {
@@ -128,10 +153,11 @@ func (l *loop) await(t *target, j *job) bool {
 	if t.awaits == nil {
 		return false
 	}
+	t.waiting = j
 	t.markPending()
 	if before == nil {
-		l.log.Warn("the configuration waits until BIRD has recovered from its start, which this version of BIRD would not survive",
-			"target", t.config.Name, "bird", t.state.Version.String(), "sessions", someOf(t.awaits))
+		l.log.Warn("the configuration waits until BIRD has recovered from its start, since this version of BIRD does not get over such a change meanwhile",
+			"target", t.config.Name, "bird", t.state.Version.String(), "waiting_for", someOf(t.awaits))
 	}
 	return true
 }
@@ -188,6 +214,20 @@ func (l *loop) doubt() {
 	}
 }
 
+// logReadiness writes which nodes are not ready when that has changed.
+func (l *loop) logReadiness() {
+	var names []string
+	for _, n := range l.computed.Nodes {
+		if n.NotReady {
+			names = append(names, n.Name)
+		}
+	}
+	if !slices.Equal(names, l.notReady) {
+		l.notReady = names
+		l.log.Info("other nodes are not ready than before", "not_ready", len(names), "nodes", someOf(names))
+	}
+}
+
 // logState writes what is new in a target's state.
 func (l *loop) logState(t *target, before recovery.State) {
 	now := t.state
@@ -200,14 +240,17 @@ func (l *loop) logState(t *target, before recovery.State) {
 			log.Warn("BIRD cannot be asked how it is", "error", now.Why.Error())
 		case recovery.Recovering:
 			log.Info("BIRD is running, and recovers from its start: routes are held back", "bird", now.Version.String(),
-				"restarted", before.Start > 0, "waiting_for", someOf(now.Holders()), "at_most", now.Recovery.Left.Round(time.Second).String())
+				"restarted", before.Start > 0 && now.Start != before.Start, "waiting_for", someOf(now.Holders()), "at_most", now.Recovery.Left.Round(time.Second).String())
 		case recovery.Steady:
 			if before.Condition == recovery.Recovering && before.Start == now.Start {
 				log.Info("BIRD has recovered: routes are no longer held back")
 				break
 			}
-			log.Info("BIRD is running", "bird", now.Version.String(), "restarted", before.Start > 0)
+			log.Info("BIRD is running", "bird", now.Version.String(), "restarted", before.Start > 0 && now.Start != before.Start)
 		}
+	}
+	if now.Start == 1 && before.Start == 0 && now.KeepsHolds() && l.o.ReleaseUnreachable > 0 {
+		log.Warn("--release-unreachable has no effect: only BIRD 1.6 can be made to wait for a peer no longer", "bird", now.Version.String())
 	}
 	known := 0
 	if now.Start == before.Start {
@@ -238,12 +281,9 @@ func (l *loop) tellPeers() {
 			continue // its directory is not this process's
 		}
 		known := recovery.Peers{AsOf: asOf}
-		for _, v := range l.views.Only(t.config.Families).All() {
-			for i := range v.Peers {
-				p := &v.Peers[i]
-				known.Peers = append(known.Peers, recovery.KnownPeer{Name: p.Name, Node: p.NodeName, NotReady: p.NodeNotReady,
-					Address: p.Address, Origin: p.Why})
-			}
+		for _, p := range l.peersOf(t) {
+			known.Peers = append(known.Peers, recovery.KnownPeer{Name: p.Name, Node: p.NodeName, NotReady: p.NodeNotReady,
+				Address: p.Address, Origin: p.Why})
 		}
 		err := recovery.WritePeers(apply.StatePath(t.config.Directory, l.o.StateDir, t.config.Name), known)
 		if err != nil && t.untold == nil {

@@ -50,7 +50,7 @@ func (t *target) gracefulRestart() *GracefulRestart {
 	}
 	g.Skipped = append(g.Skipped, t.started.Skipped...)
 	for _, r := range t.state.Released {
-		g.Skipped = append(g.Skipped, recovery.Skipped{Name: r.Name, Node: t.policy.NotReady[r.Name], Why: r.Why})
+		g.Skipped = append(g.Skipped, recovery.Skipped{Name: r.Name, Node: t.policy.NotReady[r.Name], Why: r.Why, Released: true})
 	}
 	if !t.started.Booted.IsZero() {
 		for _, c := range t.started.Settings.Changes(t.inPlace.Start) {

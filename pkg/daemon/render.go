@@ -20,6 +20,7 @@ func (l *loop) render() {
 	}
 	views, problems := bgp.Compute(cluster, l.o.Node, l.o.Compute)
 	l.computed, l.views = cluster, views
+	l.logReadiness()
 	l.renders++
 	l.log.Debug("computed", "nodes", len(cluster.Nodes), "peers", len(cluster.Peers), "problems", len(problems), "cause", strings.Join(l.causes, "; "))
 	for _, t := range l.targets {
@@ -41,7 +42,12 @@ func (l *loop) renderTarget(t *target, causes []string) {
 	if t.watcher != nil && t.state.Condition == recovery.Unseen {
 		return // it is being looked for
 	}
+	deferred := t.plan.Deferred
 	t.plan = l.planFor(t)
+	if len(t.plan.Deferred) > 0 && !slices.Equal(deferred, t.plan.Deferred) {
+		l.log.Warn("changes of sessions wait until BIRD has recovered from its start, which waits for them",
+			"target", t.config.Name, "sessions", someOf(t.plan.Deferred))
+	}
 	views := t.plan.Views
 	if t.rendersTheSame(views) {
 		t.allow(t.sent)

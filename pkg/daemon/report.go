@@ -49,6 +49,9 @@ func (t *target) status() TargetStatus {
 	if t.sent != nil {
 		s.views = t.sent.views
 	}
+	if t.awaits != nil {
+		newest, s.views = t.waiting, t.waiting.views
+	}
 	if t.held != nil {
 		held := t.held.Held
 		s.Held, newest = &held, t.held.job

@@ -67,6 +67,8 @@ type Session struct {
 	Origin string `json:"origin,omitempty"`
 	// Node is the node of the cluster at the other end.
 	Node string `json:"node,omitempty"`
+	// NodeNotReady tells that Kubernetes says that this node is not ready.
+	NodeNotReady bool `json:"nodeNotReady,omitempty"`
 	// Wrong tells that BIRD and the resources do not agree about the session.
 	Wrong string `json:"wrong,omitempty"`
 }
@@ -172,7 +174,7 @@ func (a Answer) explain(views bgp.Views) Answer {
 			sessions[j].Wrong = ""
 		}
 		s := &sessions[j]
-		s.Address, s.ASNumber, s.Origin, s.Node = p.Address, p.ASNumber, p.Why, p.NodeName
+		s.Address, s.ASNumber, s.Origin, s.Node, s.NodeNotReady = p.Address, p.ASNumber, p.Why, p.NodeName, p.NodeNotReady
 	}
 	sortSessions(sessions)
 	a.Sessions = sessions

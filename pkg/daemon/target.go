@@ -38,7 +38,8 @@ type target struct {
 	started   recovery.Started // zero when it is not known
 	untold    error            // why the peers could not be kept
 	// awaits are sessions because of which the newest set waits until the recovery is over.
-	awaits []string
+	awaits  []string
+	waiting *job // that set
 
 	// sent is the set that the worker has or had last.
 	sent *job

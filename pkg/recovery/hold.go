@@ -25,6 +25,7 @@ func (p *Plan) keepHolders(v, before *bgp.View, s State) {
 			v.Peers[i] = old
 		} else {
 			v.Peers = slices.Insert(v.Peers, i, old)
+			p.Leaving = append(p.Leaving, old.Name)
 		}
 		p.Deferred = append(p.Deferred, old.Name)
 		v.Peers = slices.DeleteFunc(v.Peers, func(n bgp.Peer) bool {

@@ -15,8 +15,9 @@ type Plan struct {
 	// Flips are the sessions that get graceful restart back, Kept those that get it back
 	// when they are down next.
 	Flips, Kept []string
-	// Deferred are the sessions whose change or removal waits until the recovery is over.
-	Deferred []string
+	// Deferred are the sessions whose change or removal waits until the recovery is over, and
+	// Leaving those of them that are removed then.
+	Deferred, Leaving []string
 }
 
 // Make works out a Plan. Views are those of a daemon that has started; they are not changed.

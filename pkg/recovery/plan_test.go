@@ -140,6 +140,9 @@ func TestHoldersStay(t *testing.T) {
 	if diff := cmp.Diff([]string{"a"}, p.Deferred); diff != "" {
 		t.Errorf("deferred (-want +got):\n%s", diff)
 	}
+	if diff := cmp.Diff([]string{"a"}, p.Leaving); diff != "" {
+		t.Errorf("leaving (-want +got):\n%s", diff)
+	}
 	if got.Peers[1].Why != "another reason" || got.Peers[2].ASNumber != 64999 {
 		t.Error("changes that do no harm are missing")
 	}
@@ -198,6 +201,7 @@ func TestReleases(t *testing.T) {
 			policy: Policy{Unreachable: ten}, want: []string{"a unreachable", "c unreachable"}},
 		{name: "not long enough", sessions: map[string]Session{"a": hold}, policy: Policy{Unreachable: minute}},
 		{name: "another one is recovering", sessions: map[string]Session{"a": hold, "b": {Holds: true, Established: true}}, policy: Policy{Unreachable: ten}},
+		{name: "nobody is reached, perhaps because of this node", sessions: map[string]Session{"a": hold, "b": hold}, policy: Policy{Unreachable: ten}},
 		{name: "another one was up", sessions: map[string]Session{"a": hold, "b": hold}, ever: map[string]bool{"b": true}, policy: Policy{Unreachable: ten}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -14,8 +14,8 @@ type Policy struct {
 	NotReady map[string]string
 	// Wait is the longest that the recovery shall take; nil for BIRD's own limit.
 	Wait *time.Duration
-	// Unreachable is how long a session may not come up at all while all others have
-	// recovered; zero for ever.
+	// Unreachable is how long a session may not come up at all while all others, of which
+	// there must be some, have recovered; zero for ever.
 	Unreachable time.Duration
 	// Off turns all of it off.
 	Off bool
@@ -48,9 +48,11 @@ func (p Policy) due(s State, running time.Duration, ever map[string]bool) []Rele
 	}
 	var out []Release
 	others := true // all others have recovered
+	some := false  // and there are some: else it may be this node that reaches nobody
 	for name, session := range s.Sessions {
 		switch {
 		case !session.Holds:
+			some = some || session.Established
 			continue
 		case session.touchy() || ever[name]:
 			others = false // it is on its way
@@ -68,7 +70,7 @@ func (p Policy) due(s State, running time.Duration, ever map[string]bool) []Rele
 			out = append(out, Release{Name: name, Reason: Unreachable, Why: fmt.Sprintf("its session has not come up for %s, and all others have recovered", p.Unreachable)})
 		}
 	}
-	if !others {
+	if !others || !some {
 		out = slices.DeleteFunc(out, func(r Release) bool { return r.Reason == Unreachable })
 	}
 	slices.SortFunc(out, func(a, b Release) int { return cmp.Compare(a.Name, b.Name) })

@@ -47,7 +47,6 @@ func TestRelease(t *testing.T) {
 		{"one node is not ready", notReady("a"), []string{"a node-not-ready"}, false},
 		{"all nodes are not ready", notReady("a", "b"), []string{"a node-not-ready", "b node-not-ready"}, true},
 		{"the wait is lowered", Policy{Wait: &second}, []string{"a wait-lowered", "b wait-lowered"}, true},
-		{"nobody can be reached", Policy{Unreachable: time.Second}, []string{"a unreachable", "b unreachable"}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -101,6 +100,20 @@ func TestReleaseLeavesSessionsAlone(t *testing.T) {
 	}
 	if log := d.Log() + peer.Log(); strings.Contains(log, "Restarting protocol live") || strings.Contains(log, "Received: ") {
 		t.Errorf("the session was closed:\n%s", log)
+	}
+}
+
+// A peer that cannot be reached is released when another one has recovered.
+func TestReleaseOfUnreachable(t *testing.T) {
+	t.Parallel()
+	a, b := birdtest.NewSpeaker(t, 1, "127.0.0.1"), birdtest.NewSpeaker(t, 1, "127.0.0.2")
+	const restarts = "graceful restart;"
+	b.Start(t, b.Session("back", a, restarts))
+	d := a.Start(t, a.Session("live", b, "passive;", restarts)+a.Session("gone", nobody, "passive;", restarts), "-R")
+	w := watch(t, bird.Client{Socket: d.Socket}, with(Policy{Unreachable: time.Second}))
+	s := w.becomes(Steady)
+	if got := releases(s); !slices.Equal(got, []string{"gone unreachable"}) {
+		t.Errorf("released: %v", got)
 	}
 }
 

@@ -21,6 +21,8 @@ type Skipped struct {
 	Node string `json:"node,omitempty"`
 	// Why is a sentence for people.
 	Why string `json:"why"`
+	// Released tells that it was waited for at first.
+	Released bool `json:"released,omitempty"`
 }
 
 // Started is what is known of a daemon's last start. It outlives the process that knows it,
@@ -41,7 +43,7 @@ func StartedWith(in InPlace, booted time.Time) Started {
 		if in.Off(name) && node != "" {
 			why = fmt.Sprintf("its node %s was not ready when BIRD started", node)
 		}
-		s.Skipped = append(s.Skipped, Skipped{name, node, why})
+		s.Skipped = append(s.Skipped, Skipped{Name: name, Node: node, Why: why})
 	}
 	return s
 }

@@ -25,8 +25,8 @@ func TestStartedIsKept(t *testing.T) {
 	in := Place([][]byte{[]byte(startFiles)}, bgp.Views{IPv4: v})
 	s := StartedWith(in, noon)
 	want := []Skipped{
-		{"a", "node-a", "its node node-a was not ready when BIRD started"},
-		{"c", "node-c", "it had no graceful restart when BIRD started"}, // a template says so
+		{Name: "a", Node: "node-a", Why: "its node node-a was not ready when BIRD started"},
+		{Name: "c", Node: "node-c", Why: "it had no graceful restart when BIRD started"}, // a template says so
 	}
 	if diff := cmp.Diff(want, s.Skipped); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -69,6 +69,20 @@ func TestBird2KeepsPeersThatItWaitsFor(t *testing.T) {
 	}
 }
 
+// Sessions that are kept only until the recovery is over do not deceive the guard.
+func TestGuardSeesThroughARecovery(t *testing.T) {
+	t.Parallel()
+	s := newRestart(t, 2, 3)
+	s.recovers("4s")
+	s.configure("gracefulRestartWait: 4s, nodeToNodeMeshEnabled: false")
+	s.until("that is held back", func() bool { return s.target("bird").Held != nil })
+	s.is(recovery.Steady)
+	s.until("it is still held back", func() bool { return s.target("bird").Held != nil })
+	if got := s.sessions(); len(got) != 2 {
+		t.Errorf("BIRD runs %v", got)
+	}
+}
+
 // What changes all sessions waits as a whole.
 func TestBird2WaitsWithWhatChangesAll(t *testing.T) {
 	t.Parallel()
