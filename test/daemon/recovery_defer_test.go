@@ -73,9 +73,12 @@ func TestBird2KeepsPeersThatItWaitsFor(t *testing.T) {
 func TestGuardSeesThroughARecovery(t *testing.T) {
 	t.Parallel()
 	s := newRestart(t, 2, 3)
-	s.recovers("4s")
-	s.configure("gracefulRestartWait: 4s, nodeToNodeMeshEnabled: false")
+	s.recovers("6s")
+	s.configure("gracefulRestartWait: 6s, nodeToNodeMeshEnabled: false")
 	s.until("that is held back", func() bool { return s.target("bird").Held != nil })
+	if !s.birdStatus().Recovery.InProgress {
+		t.Error("only when BIRD has recovered")
+	}
 	s.is(recovery.Steady)
 	s.until("it is still held back", func() bool { return s.target("bird").Held != nil })
 	if got := s.sessions(); len(got) != 2 {
