@@ -42,14 +42,16 @@ func (l *loop) renderTarget(t *target, causes []string) {
 	if t.watcher != nil && t.state.Condition == recovery.Unseen {
 		return // it is being looked for
 	}
-	deferred := t.plan.Deferred
+	before := t.plan
 	t.plan = l.planFor(t)
-	if len(t.plan.Deferred) > 0 && !slices.Equal(deferred, t.plan.Deferred) {
+	// The guard has to look at sessions that are leaving although no file changes yet.
+	leaving := len(t.plan.Leaving) > 0 && !slices.Equal(before.Leaving, t.plan.Leaving)
+	if len(t.plan.Deferred) > 0 && !slices.Equal(before.Deferred, t.plan.Deferred) {
 		l.log.Warn("changes of sessions wait until BIRD has recovered from its start, which waits for them",
 			"target", t.config.Name, "sessions", someOf(t.plan.Deferred))
 	}
 	views := t.plan.Views
-	if t.rendersTheSame(views) {
+	if !leaving && t.rendersTheSame(views) {
 		t.allow(t.sent)
 		t.clearPending() // it may have been withheld meanwhile
 		return
@@ -63,25 +65,25 @@ func (l *loop) renderTarget(t *target, causes []string) {
 	t.withheld = false
 	j := &job{files: ApplyFiles(files), rendered: files, views: views, causes: causes}
 	t.allow(j)
-	if t.sent != nil && t.held == nil && t.awaits == nil && sameFiles(t.sent.files, j.files) {
+	if !leaving && t.sent != nil && t.held == nil && t.awaits == nil && sameFiles(t.sent.files, j.files) {
 		t.allow(t.sent)
 		t.clearPending() // it may have been held back or withheld meanwhile
 		return
 	}
-	before := t.held
-	if before != nil {
-		j.causes = mergeCauses(before.job.causes, j.causes)
+	held := t.held
+	if held != nil {
+		j.causes = mergeCauses(held.job.causes, j.causes)
 	}
 	if t.hold(l.o.Guard, j, time.Now()) {
 		t.awaits = nil
 		t.markPending()
-		if before == nil || before.Since != t.held.Since {
+		if held == nil || held.Since != t.held.Since {
 			l.log.Error(t.held.Reason, "target", t.config.Name, "lost", t.held.some, "cause", strings.Join(j.causes, "; "),
 				"until", t.held.Until.Format(time.RFC3339), "hint", heldHint)
 		}
 		return
 	}
-	if before != nil {
+	if held != nil {
 		l.log.Info("the configuration is no longer held back", "target", t.config.Name)
 	}
 	if !l.await(t, j) {
