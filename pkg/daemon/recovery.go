@@ -79,7 +79,11 @@ func (l *loop) watch(t *target) {
 		return
 	}
 	p := recovery.Policy{Unreachable: l.o.ReleaseUnreachable}
-	for _, v := range l.views.Only(t.config.Families).All() {
+	views := l.views.Only(t.config.Families).All()
+	if len(views) == 0 {
+		views = t.inPlace.Views.All()
+	}
+	for _, v := range views {
 		p.Off = p.Off || v.GracefulRestartWaitFor == calico.WaitForAllPeers
 		p.Wait = v.GracefulRestartWait
 	}

@@ -34,13 +34,14 @@ func (l *loop) render() {
 // renderTarget makes one target's files, for the state that its daemon is in. Without them
 // what was applied before stays.
 func (l *loop) renderTarget(t *target, causes []string) {
+	if t.watcher != nil && t.state.Condition == recovery.Unseen {
+		return // it is being looked for
+	}
 	if !t.config.ReadyFor(l.views) {
 		t.rendered.problems = nil // Compute says why
 		l.withhold(t)
+		l.reuse(t, causes)
 		return
-	}
-	if t.watcher != nil && t.state.Condition == recovery.Unseen {
-		return // it is being looked for
 	}
 	before := t.plan
 	t.plan = l.planFor(t)
@@ -60,10 +61,12 @@ func (l *loop) renderTarget(t *target, causes []string) {
 	t.rendered = rendered{set: t.config.Set, files: t.config.Files, views: views, problems: problems}
 	if files == nil {
 		l.withhold(t)
+		l.reuse(t, causes)
 		return
 	}
 	t.withheld = false
-	j := &job{files: ApplyFiles(files), rendered: files, views: views, causes: causes}
+	j := &job{files: ApplyFiles(files), rendered: files, views: views, causes: causes,
+		made: made{t.config.Set, t.config.Target, l.views.Only(t.config.Families)}}
 	t.allow(j)
 	if !leaving && t.sent != nil && t.held == nil && t.awaits == nil && sameFiles(t.sent.files, j.files) {
 		t.allow(t.sent)
@@ -89,6 +92,52 @@ func (l *loop) renderTarget(t *target, causes []string) {
 	if !l.await(t, j) {
 		l.dispatch(t, j)
 	}
+}
+
+// made is what a set was made of, before it was made for a daemon in some state.
+type made struct {
+	set    *render.Set
+	target render.Target
+	views  bgp.Views
+}
+
+// reuse makes the set that is in place anew for the state that the daemon is in, while there
+// is nothing newer: also then a daemon that starts must not wait for nodes that are not ready.
+func (l *loop) reuse(t *target, causes []string) {
+	if t.watcher == nil || t.placedJob == nil {
+		return
+	}
+	l.watch(t)
+	from := t.placedJob.made
+	views := withReadiness(from.views, l.computed)
+	t.plan = recovery.Make(views, t.state, t.inPlace, l.believes)
+	files, _ := from.set.Render(from.target, t.plan.Views)
+	if files == nil {
+		return // a template that works only in the other phase; what is in place stays
+	}
+	j := &job{files: ApplyFiles(files), rendered: files, views: t.plan.Views, causes: causes, made: from}
+	t.allow(j)
+	if !l.await(t, j) {
+		l.dispatch(t, j)
+	}
+}
+
+// withReadiness gives the peers of Views the newest account of their nodes.
+func withReadiness(views bgp.Views, c *calico.Cluster) bgp.Views {
+	for _, v := range []**bgp.View{&views.IPv4, &views.IPv6} {
+		if *v == nil {
+			continue
+		}
+		view := **v
+		view.Peers = slices.Clone(view.Peers)
+		for i := range view.Peers {
+			if n := c.Node(view.Peers[i].NodeName); n != nil {
+				view.Peers[i].NodeNotReady = n.NotReady
+			}
+		}
+		*v = &view
+	}
+	return views
 }
 
 // rendered is what a target's files were last made of.

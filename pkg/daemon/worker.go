@@ -19,6 +19,7 @@ type job struct {
 	files    []apply.File
 	rendered []render.File
 	views    bgp.Views
+	made     made
 	// causes say what has changed since the set before, and id identifies the set once that
 	// was asked for; both are the loop's.
 	causes []string

@@ -283,3 +283,32 @@ func TestTemplatesWithTheirOwnMind(t *testing.T) {
 		})
 	}
 }
+
+// While nothing can be rendered, here because the node itself is missing, a BIRD that ends
+// still finds a configuration to start with that does not wait for a node that is not ready.
+func TestStartingSetOfWhatWasThereBefore(t *testing.T) {
+	t.Parallel()
+	s := newRestart(t, 1, 4)
+	s.write("cluster.yaml", withoutConfiguration(4))
+	s.configure("gracefulRestartWait: 1s")
+	s.start()
+	s.hasOff()
+	s.bird.Restart()
+	s.is(recovery.Steady)
+	s.settled()
+	_, others, _ := strings.Cut(withoutConfiguration(4), "---\n")
+	s.write("cluster.yaml", others)
+	s.until("there is nothing to render", func() bool { return s.target("bird").Withheld })
+	s.nodesAre(3)
+	s.hasOff()
+	s.bird.Kill()
+	s.hasOff(3)
+	s.nodesAre(2, 3)
+	s.hasOff(2, 3)
+	s.bird.Restart()
+	s.is(recovery.Steady)
+	s.hasOff()
+	if got := s.sessions(); len(got) != 3 || !s.target("bird").Withheld {
+		t.Errorf("BIRD runs %v", got)
+	}
+}
