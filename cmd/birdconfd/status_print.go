@@ -21,7 +21,7 @@ func printReport(b *bytes.Buffer, r *daemon.Report, now time.Time) {
 	if r.Ready {
 		state = "ready"
 	}
-	writeLine(b, 0, "node %s: %s (birdconfd %s, since %s)", cmp.Or(r.Node, "-"), state, cmp.Or(r.Version, "-"), clock(r.Started))
+	writeLine(b, 0, "birdconfd on node %s: %s (%s, since %s)", cmp.Or(r.Node, "-"), state, cmp.Or(r.Version, "-"), clock(r.Started))
 	for _, reason := range r.Reasons {
 		writeLine(b, 1, "%s", reason)
 	}

@@ -89,7 +89,7 @@ func goodReport() daemon.Report {
 }
 
 func TestStatusText(t *testing.T) {
-	want := `node worker-1: ready (birdconfd v1.0.0, since 2026-12-01 07:58:12 UTC)
+	want := `birdconfd on node worker-1: ready (v1.0.0, since 2026-12-01 07:58:12 UTC)
 source: file, connected, newest data certain 2s ago
 
 bird: BIRD 1.6.8, up since 2026-12-01 07:58:10, router ID 192.0.2.1
@@ -121,7 +121,7 @@ func TestStatusSaysWhatIsNotWell(t *testing.T) {
 	}{
 		{"not ready", func(r *daemon.Report, _ *daemon.TargetReport) {
 			r.Ready, r.Reasons, r.Notes = false, []string{"bird: BIRD has not been running for 7s"}, []string{"source: lost"}
-		}, []string{"node worker-1: not ready", "\n  bird: BIRD has not been running for 7s\n", "\n  note: source: lost\n"}},
+		}, []string{"birdconfd on node worker-1: not ready", "\n  bird: BIRD has not been running for 7s\n", "\n  note: source: lost\n"}},
 		{"BIRD does not answer", func(_ *daemon.Report, t *daemon.TargetReport) {
 			t.Answer = daemon.Answer{Error: "BIRD at /run/bird.ctl did not answer within 3s"}
 		}, []string{"\nbird: BIRD at /run/bird.ctl did not answer within 3s\n"}},
@@ -165,7 +165,7 @@ func TestStatusSaysWhatIsNotWell(t *testing.T) {
 			r.Ready, t.TargetStatus = false, daemon.TargetStatus{Name: "bird", Desired: "b1b2", Socket: "/run/bird.ctl"}
 		}, []string{"  configuration: b1b2 desired, nothing applied\n"}},
 		{"nothing has happened yet", func(r *daemon.Report, _ *daemon.TargetReport) { *r = daemon.Report{} },
-			[]string{"node -: not ready", "source: not known yet\n"}},
+			[]string{"birdconfd on node -: not ready", "source: not known yet\n"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			report := goodReport()
@@ -358,7 +358,7 @@ func TestStatusDoesNotWaitForASilentBird(t *testing.T) {
 func TestStatusIgnoresTheSocketOfRun(t *testing.T) {
 	r := call{args: []string{"status", "--url", reporting(t, goodReport())}, env: map[string]string{"BIRDCONFD_SOCKET": "bird=/nowhere"}}.run(t)
 	r.want(t, exitFine)
-	if !strings.Contains(r.stdout, "node worker-1: ready") {
+	if !strings.Contains(r.stdout, "birdconfd on node worker-1: ready") {
 		t.Errorf("it says:\n%s", r.stdout)
 	}
 }

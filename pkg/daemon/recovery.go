@@ -253,6 +253,10 @@ func (l *loop) logState(t *target, before recovery.State) {
 			log.Info("BIRD is running", "bird", now.Version.String(), "restarted", before.Start > 0 && now.Start != before.Start)
 		}
 	}
+	if v := t.config.Version; now.Start != before.Start && now.Up() && !now.Version.Is(v) {
+		log.Error("the BIRD that runs is of another version than the files are for: choose other templates, with --set or in conf.d",
+			"bird", now.Version.String(), "files_for", v)
+	}
 	if now.Start == 1 && before.Start == 0 && now.KeepsHolds() && l.o.ReleaseUnreachable > 0 {
 		log.Warn("--release-unreachable has no effect: only BIRD 1.6 can be made to wait for a peer no longer", "bird", now.Version.String())
 	}

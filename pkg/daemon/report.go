@@ -109,14 +109,16 @@ func (l *loop) logProblems(problems []calico.Problem) {
 	if fresh > maxLogged {
 		l.log.Warn("there are more problems, which are in the status", "more", fresh-maxLogged)
 	}
-	gone := 0
+	var gone []string
 	for text := range l.known {
 		if !now[text] {
-			gone++
+			first, _, _ := strings.Cut(text, "\n") // without the hint
+			gone = append(gone, first)
 		}
 	}
-	if gone > 0 {
-		l.log.Info("problems are gone", "gone", gone, "left", len(now))
+	if len(gone) > 0 {
+		slices.Sort(gone)
+		l.log.Info("problems are gone", "gone", len(gone), "which", someOf(gone), "left", len(now))
 	}
 	l.known = now
 }
