@@ -92,7 +92,7 @@ func (a *Applier) takeState() error {
 	if err != nil {
 		return fmt.Errorf("lock %s: %w", a.state, cause(err))
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := lock(f); err != nil {
 		f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			pid, _ := os.ReadFile(f.Name())
@@ -134,6 +134,24 @@ func (a *Applier) keepState() error {
 		}
 	}
 	return a.record.save(a.state)
+}
+
+// A process that is being started has, for a moment, all files of the one that starts it, and
+// so the locks that this one has just let go of.
+const (
+	lockTries = 10
+	lockPause = 10 * time.Millisecond
+)
+
+// lock locks a file that is perhaps about to be unlocked.
+func lock(f *os.File) error {
+	for try := 1; ; try++ {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) || try == lockTries {
+			return err
+		}
+		time.Sleep(lockPause)
+	}
 }
 
 func writeAt(f *os.File, text string) error {
