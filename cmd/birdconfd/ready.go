@@ -128,9 +128,11 @@ func (o *readyOptions) judge(ctx context.Context, targets []readyTarget) readyRe
 	for i := range r.Targets {
 		t := &r.Targets[i]
 		var known recovery.Peers
-		if t.state == "" {
+		switch {
+		case seen[i].Err != nil: // nothing is known of its sessions either
+		case t.state == "":
 			blind = true
-		} else {
+		default:
 			var err error
 			if known, err = recovery.ReadPeers(t.state); err != nil {
 				r.Notes = append(r.Notes, fmt.Sprintf("%s: every session counts: %s", t.Name, err))
@@ -151,9 +153,6 @@ func (r *readyReport) show(env environment, format string) error {
 		return writeJSON(env.stdout, r)
 	}
 	var b bytes.Buffer
-	for _, n := range r.Notes {
-		writeLine(&b, 0, "note: %s", n)
-	}
 	if !r.Ready {
 		for _, t := range r.Targets {
 			for _, reason := range t.Reasons {
@@ -165,10 +164,14 @@ func (r *readyReport) show(env environment, format string) error {
 				writeLine(&b, 0, "%s: %s", t.Name, m)
 			}
 		}
-		_, _ = env.stderr.Write(b.Bytes()) // the exit code tells the same
+	}
+	for _, n := range r.Notes {
+		writeLine(&b, 0, "note: %s", n)
+	}
+	_, _ = env.stderr.Write(b.Bytes()) // the exit code tells the same
+	if !r.Ready {
 		return nil
 	}
-	_, _ = env.stderr.Write(b.Bytes())
 	var counts []string
 	for _, t := range r.Targets {
 		counts = append(counts, t.Name+" has "+t.count())

@@ -3,10 +3,12 @@ package main
 import (
 	"cmp"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/birdconfd/birdconfd/pkg/apply"
+	"github.com/birdconfd/birdconfd/pkg/bird"
 	"github.com/birdconfd/birdconfd/pkg/calico"
 	"github.com/birdconfd/birdconfd/pkg/render"
 )
@@ -38,10 +40,8 @@ func (o *readyOptions) targets(env environment) ([]readyTarget, error) {
 		return configured, nil
 	case o.conf != "":
 		return nil, usageOf("ready", "no target in %s has a control socket", o.conf)
-	case o.output != "":
-		return nil, usageOf("ready", "say where BIRD's control sockets are, with --socket")
 	}
-	return o.calico(calicoDir), nil
+	return o.calico(calicoDir, cmp.Or(o.output, render.DefaultDirectory)), nil
 }
 
 // configured are the daemons that --conf or --socket name.
@@ -67,12 +67,15 @@ func (o *readyOptions) configured(env environment) ([]readyTarget, error) {
 	return out, nil
 }
 
-// calico are the daemons of calico/node, whose control sockets are in a directory. Many
-// clusters have no BIRD for IPv6.
-func (o *readyOptions) calico(dir string) []readyTarget {
-	out := []readyTarget{o.target("bird", filepath.Join(dir, "bird.ctl"), "")}
-	if six := filepath.Join(dir, "bird6.ctl"); exists(six) {
-		out = append(out, o.target("bird6", six, ""))
+// calico are the daemons of calico/node, whose control sockets are in one directory and
+// whose files are in another. Many clusters have no BIRD for IPv6; those that have one give it
+// sessions.
+func (o *readyOptions) calico(sockets, files string) []readyTarget {
+	out := []readyTarget{o.target("bird", filepath.Join(sockets, "bird.ctl"), files)}
+	six := filepath.Join(sockets, "bird6.ctl")
+	config, _ := os.ReadFile(filepath.Join(files, "bird6.cfg")) // without it there are none
+	if exists(six) || len(bird.BGPProtocols(config)) > 0 {
+		out = append(out, o.target("bird6", six, files))
 	}
 	return out
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/birdconfd/birdconfd/pkg/render"
 )
 
 // asked runs nothing, but tells which daemons a command line and variables lead to.
@@ -59,9 +61,10 @@ func TestReadyTargets(t *testing.T) {
 		{"its variable", nil, map[string]string{"BIRDCONFD_CONF": conf}, []readyTarget{target("bird", "/run/c/bird.ctl", "/etc/b/.birdconfd/bird")}},
 		{"a socket instead of that of --conf", []string{"--bird=/r/b"}, map[string]string{"BIRDCONFD_CONF": conf}, []readyTarget{target("bird", "/r/b", "/etc/b/.birdconfd/bird")}},
 		{"a target without a socket", []string{"--output=/etc/b", "--socket=bird=/r/b,bird6="}, nil, []readyTarget{target("bird", "/r/b", "/etc/b/.birdconfd/bird")}},
-		{"nothing", nil, nil, []readyTarget{target("bird", calicoDir+"/bird.ctl", "")}},
+		{"nothing", nil, nil, []readyTarget{target("bird", calicoDir+"/bird.ctl", render.DefaultDirectory+"/.birdconfd/bird")}},
+		{"files but no socket", []string{"--output=/etc/b"}, nil, []readyTarget{target("bird", calicoDir+"/bird.ctl", "/etc/b/.birdconfd/bird")}},
 	} {
-		if tt.rule == "nothing" && exists(calicoDir+"/bird6.ctl") {
+		if (tt.rule == "nothing" || tt.rule == "files but no socket") && exists(calicoDir+"/bird6.ctl") {
 			continue
 		}
 		if diff := cmp.Diff(tt.want, asked(t, tt.env, tt.args...), cmp.AllowUnexported(readyTarget{})); diff != "" {
@@ -71,13 +74,22 @@ func TestReadyTargets(t *testing.T) {
 }
 
 func TestCalicosSockets(t *testing.T) {
-	dir := t.TempDir()
+	dir, files := t.TempDir(), t.TempDir()
 	o := readyOptions{stateDir: "/var/s"}
-	if got := o.calico(dir); len(got) != 1 || got[0].Socket != filepath.Join(dir, "bird.ctl") || got[0].state != "/var/s/bird" {
+	if got := o.calico(dir, files); len(got) != 1 || got[0].Socket != filepath.Join(dir, "bird.ctl") || got[0].state != "/var/s/bird" {
 		t.Errorf("%+v", got)
 	}
+	writeFile(t, filepath.Join(files, "bird6.cfg"), "protocol device {}\n")
+	if got := o.calico(dir, files); len(got) != 1 {
+		t.Errorf("without sessions for IPv6: %+v", got)
+	}
+	writeFile(t, filepath.Join(files, "bird6.cfg"), "protocol bgp Mesh_2001_db8__1 {}\n")
+	if got := o.calico(dir, files); len(got) != 2 {
+		t.Errorf("with sessions for IPv6: %+v", got)
+	}
+	files = t.TempDir()
 	writeFile(t, filepath.Join(dir, "bird6.ctl"), "")
-	if got := o.calico(dir); len(got) != 2 || got[1].Name != "bird6" || got[1].Socket != filepath.Join(dir, "bird6.ctl") {
+	if got := o.calico(dir, files); len(got) != 2 || got[1].Name != "bird6" || got[1].Socket != filepath.Join(dir, "bird6.ctl") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -95,7 +107,6 @@ func TestReadyUsage(t *testing.T) {
 		{"an age that is none", "--readiness-max-age must be longer than 0s", []string{"--readiness-max-age=-1s"}},
 		{"a time that is none", "--settled must not be negative", []string{"--settled=-1s"}},
 		{"a form that is not known", "it is one of text, json", []string{"--format=xml"}},
-		{"files but no socket", "say where BIRD's control sockets are, with --socket", []string{"--output=" + dir}},
 		{"a directory without sockets", "no target in " + filepath.Join(dir, "none") + " has a control socket", []string{"--conf=" + filepath.Join(dir, "none")}},
 		{"a directory that is not there", "the configuration does not load", []string{"--conf=" + filepath.Join(dir, "absent")}},
 		{"a directory that cannot be read", "10.yaml:1: ", []string{"--conf=" + filepath.Join(dir, "bad")}},

@@ -204,7 +204,7 @@ func TestReadyAsJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.stdout), &got); err != nil || r.stderr != "" {
 		t.Fatalf("%v: %+v", err, r)
 	}
-	if got.Ready || len(got.Targets) != 2 || len(got.Notes) != 1 {
+	if got.Ready || len(got.Targets) != 2 || len(got.Notes) != 0 {
 		t.Fatalf("%+v", got)
 	}
 	bird, gone := got.Targets[0], got.Targets[1]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -197,9 +198,15 @@ func ParseProtocol(row string) (Protocol, bool) {
 // IsBGP tells whether it is a BGP session.
 func (p Protocol) IsBGP() bool { return p.Proto == "BGP" }
 
-// Disabled tells whether it is not even started: it was disabled in the configuration or by
-// hand, or BIRD has disabled it itself, at a limit for instance.
-func (p Protocol) Disabled() bool { return p.State == "down" }
+// Disabled tells whether it was disabled, in the configuration or by hand. A protocol that
+// BIRD has put down itself, at a limit or since it cannot listen, tells the error.
+func (p Protocol) Disabled() bool {
+	return p.State == "down" && !slices.ContainsFunc(ownErrors, func(e string) bool { return strings.HasPrefix(p.Info, e) })
+}
+
+// ownErrors begin what BIRD says of a session that it has put down itself (BIRD 1.6 to 3.x,
+// proto/bgp/bgp.c).
+var ownErrors = []string{"Error:", "BGP Error:", "Automatic shutdown:"}
 
 // Established tells whether it is a BGP session that is up (RFC 4271 section 8.2.2).
 func (p Protocol) Established() bool { return p.IsBGP() && strings.HasPrefix(p.Info, "Established") }

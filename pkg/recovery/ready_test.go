@@ -86,6 +86,8 @@ func TestJudge(t *testing.T) {
 			says: "Global_10_0_0_1 (10.0.0.1): Active; it counts: the peer is no node of the cluster"},
 		{rule: "a peer of which nothing is known counts", seen: Seen{Sessions: rows(upRow, torRow)}, known: func(p *Peers) { *p = Peers{} },
 			says: "Global_10_0_0_1: Active; it counts: nothing is known about the peer"},
+		{rule: "one that BIRD has put down itself counts", seen: Seen{Sessions: rows(upRow, disabledRow+" Error: No listening socket")},
+			says: "Mesh_192_0_2_3: Error: No listening socket; it counts: nothing is known about the peer"},
 		{rule: "a disabled session does not count", seen: Seen{Sessions: rows(upRow, disabledRow)}, ready: true,
 			says: "Mesh_192_0_2_3: down; it does not count: it is disabled in BIRD"},
 		{rule: "nobody is reached, although nobody counts", seen: Seen{Sessions: rows(deadRow, disabledRow, workloadUp)},

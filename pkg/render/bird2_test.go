@@ -131,8 +131,8 @@ func TestBird2Listen(t *testing.T) {
 	}{
 		{"defaults", bgp.Listen{}, "  local as 64500;\n  multihop;\n"},
 		{"a port", bgp.Listen{Port: 1790}, "  local port 1790 as 64500;\n  multihop;\n"},
-		{"an address", bgp.Listen{Address: address}, "  local 192.0.2.11 as 64500;\n  strict bind on;\n  multihop;\n"},
-		{"both", bgp.Listen{Address: address, Port: 1790}, "  local 192.0.2.11 port 1790 as 64500;\n  strict bind on;\n  multihop;\n"},
+		{"an address", bgp.Listen{Address: address}, "  local 192.0.2.11 as 64500;\n  strict bind on;\n  free bind on; # the address may come after BIRD\n  multihop;\n"},
+		{"both", bgp.Listen{Address: address, Port: 1790}, "  local 192.0.2.11 port 1790 as 64500;\n  strict bind on;\n  free bind on; # the address may come after BIRD\n  multihop;\n"},
 	} {
 		t.Run(tt.rule, func(t *testing.T) {
 			v := views(t)

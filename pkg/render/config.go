@@ -71,9 +71,10 @@ type SignalReload struct {
 
 // What calico/node has, and so what a conf.d file need not say.
 const (
-	defaultSet       = "bird1"
-	defaultDirectory = "/etc/calico/confd/config"
-	defaultSockets   = "/var/run/calico"
+	defaultSet     = "bird1"
+	defaultSockets = "/var/run/calico"
+	// DefaultDirectory is where BIRD's files are.
+	DefaultDirectory = "/etc/calico/confd/config"
 )
 
 // LoadConfig reads a conf.d directory: its *.yaml and *.yml files, hidden ones aside, in

@@ -158,7 +158,7 @@ func (r *targetReader) read(set *Set) placed {
 	out.Binary = value(r, form.Binary, out.Binary, binaryValue)
 	out.Version = value(r, form.Version, out.Version, versionValue)
 	out.Check = value(r, form.Check, CheckRequire, checkValue)
-	out.Directory = value(r, form.Directory, defaultDirectory, absolute("directory"))
+	out.Directory = value(r, form.Directory, DefaultDirectory, absolute("directory"))
 	out.Mode = value(r, form.Mode, 0, modeValue)
 	out.Owner = value(r, form.Owner, nil, r.accounts.owner)
 	if form.Files != nil {

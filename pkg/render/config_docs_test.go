@@ -41,7 +41,7 @@ func TestConfigManualNamesEveryField(t *testing.T) {
 		}
 	}
 	for _, row := range []string{
-		"| `set` | `" + defaultSet + "` |", "| `check` | `" + string(CheckRequire) + "` |", "| `directory` | `" + defaultDirectory + "` |",
+		"| `set` | `" + defaultSet + "` |", "| `check` | `" + string(CheckRequire) + "` |", "| `directory` | `" + DefaultDirectory + "` |",
 		"| `socket` | `" + defaultSockets + "/NAME.ctl`;", "| `name` | `" + signals[0] + "` |", "| `timeout` | `" + defaultReloadTimeout.String() + "` |",
 	} {
 		if !strings.Contains(manual, row) {

@@ -116,13 +116,16 @@ func sessionsAndRoutes(t *testing.T, alpha, bravo node) {
 }
 
 // TestBird2ListensWhereAsked has a node with BIRD 2 listen on another port, and on its own
-// addresses only. It waits there for the other node, whose BIRD 1.6 does the same.
+// addresses only, also where one comes later. It waits there for the other node, whose BIRD 1.6
+// does the same.
 func TestBird2ListensWhereAsked(t *testing.T) {
 	l := newLab(t)
 	l.cluster = strings.Replace(clusterYAML, "  gracefulRestartWait: 10s\n", "  gracefulRestartWait: 10s\n  listenPort: 1790\n  bindMode: NodeIP\n", 1)
 	alpha, bravo := node{bird2: true}, node{}
-	l.host("alpha", "192.0.2.11/24", "2001:db8::11/64", "192.0.2.111/24")
+	l.host("alpha", "2001:db8::11/64", "192.0.2.111/24")
 	alpha.start(l, "alpha")
+	l.until("alpha", "bird", "show status", func(reply string) bool { return reply != "" })
+	l.ip("alpha", "address", "add", "192.0.2.11/24", "dev", "eth0") // later than BIRD, as from DHCP
 	l.host("bravo", "192.0.2.12/24", "2001:db8::12/64")
 	bravo.start(l, "bravo")
 	bravo.sessions(l, "bravo", 1, 1)
