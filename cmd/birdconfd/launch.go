@@ -118,9 +118,12 @@ func (o *launchOptions) preserve(ctx context.Context, program string, options bi
 	case o.restart == choiceNever:
 		return false, "without -R, by --restart"
 	}
-	f := launch.Families{IPv4: o.family != "ipv6", IPv6: o.family != "ipv4"}
-	if o.family == choiceAuto {
-		f = launch.FamiliesOf(ctx, program)
+	f, err := launch.FamiliesOf(ctx, program)
+	if err != nil {
+		return false, "without -R: it does not say that it is BIRD, so there is no telling where -R belongs; name BIRD itself, or give -R yourself"
+	}
+	if o.family != choiceAuto {
+		f = launch.Families{IPv4: o.family != "ipv6", IPv6: o.family != "ipv4"}
 	}
 	restart, why := launch.Preserve(f)
 	if restart {

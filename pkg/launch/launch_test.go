@@ -92,10 +92,14 @@ func TestFamiliesOf(t *testing.T) {
 		birdtest.Bird(t):  {IPv4: true},
 		birdtest.Bird6(t): {IPv6: true},
 		birdtest.Bird2(t): {true, true},
-		"/dev/null":       {true, true},
 	} {
-		if got := FamiliesOf(t.Context(), program); got != want {
-			t.Errorf("%s: %+v, want %+v", program, got, want)
+		if got, err := FamiliesOf(t.Context(), program); err != nil || got != want {
+			t.Errorf("%s: %+v, %v, want %+v", program, got, err, want)
+		}
+	}
+	for _, program := range []string{"/dev/null", "/bin/nice", "/bin/true"} {
+		if got, err := FamiliesOf(t.Context(), program); err == nil {
+			t.Errorf("%s is taken for BIRD: %+v", program, got)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/birdconfd/birdconfd/pkg/bird"
 	"github.com/birdconfd/birdconfd/pkg/internal/kernel"
@@ -14,15 +15,20 @@ type Families struct {
 	IPv4, IPv6 bool
 }
 
-// FamiliesOf tells for which address families a program works. When it cannot be asked that
-// may be both.
-func FamiliesOf(ctx context.Context, program string) Families {
+// askFor bounds the question whether a program is BIRD.
+const askFor = 2 * time.Second
+
+// FamiliesOf asks a program for its version, and tells for which address families it works.
+// An error tells that it does not answer like BIRD.
+func FamiliesOf(ctx context.Context, program string) (Families, error) {
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
 	v, err := bird.ReadVersion(ctx, program)
 	if err != nil {
-		return Families{true, true}
+		return Families{}, err
 	}
 	ipv4, ipv6 := v.Families(filepath.Base(program))
-	return Families{ipv4, ipv6}
+	return Families{ipv4, ipv6}, nil
 }
 
 // Preserve tells whether a BIRD that starts has routes to preserve, and why. When in doubt

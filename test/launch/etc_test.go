@@ -98,3 +98,14 @@ func TestManualShowsWhatIsSaid(t *testing.T) {
 		t.Errorf("%d of the manual's %d lines are said:\n%s", shown, want, said)
 	}
 }
+
+// TestUnitsOfBothFamilies compares the unit for BIRD 1.6 for IPv6 with that which is run here.
+func TestUnitsOfBothFamilies(t *testing.T) {
+	four, six := readFile(t, "etc/systemd/bird.service.d/launch.conf"), readFile(t, "etc/systemd/bird6.service.d/launch.conf")
+	_, four, _ = strings.Cut(four, "[Unit]")
+	_, six, _ = strings.Cut(six, "[Unit]")
+	want := strings.NewReplacer("/usr/sbin/bird ", "/usr/sbin/bird6 ", "/etc/bird/bird.conf", "/etc/bird/bird6.conf").Replace(four)
+	if six != want || !strings.Contains(six, "bird6.conf") {
+		t.Errorf("it has\n%s\nwant\n%s", six, want)
+	}
+}
