@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/birdconfd/birdconfd/test/lab/netns"
 )
 
 // process is a program that runs once.
@@ -77,7 +79,9 @@ func (n *Node) BirdconfdStatus(ctx context.Context, args ...string) (string, err
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	args = append([]string{"netns", "exec", n.lab.network.Namespace(n.Name), n.lab.options.Program, "status"}, args...)
-	out, err := exec.CommandContext(ctx, "ip", args...).CombinedOutput()
+	cmd := exec.CommandContext(ctx, "ip", args...)
+	cmd.SysProcAttr = netns.Apart()
+	out, err := cmd.CombinedOutput()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
 		err = nil
 	}

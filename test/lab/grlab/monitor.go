@@ -51,7 +51,7 @@ const probe = "192.0.2.255"
 func (m *monitor) start() error {
 	network, name := m.node.lab.network, m.node.Name
 	cmd := exec.Command("ip", "-n", network.Namespace(name), "-ts", "monitor", "route")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err

@@ -101,7 +101,7 @@ func (n *Node) PowerOff() error {
 func (n *Node) run(log, program string, args ...string) (*exec.Cmd, error) {
 	args = append([]string{"netns", "exec", n.lab.network.Namespace(n.Name), program}, args...)
 	cmd := exec.Command("ip", args...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err

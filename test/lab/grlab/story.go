@@ -16,8 +16,8 @@ type Outcome struct {
 	Version string // of BIRD
 	// Took is the time from BIRD's start to the first route in the kernel.
 	Took time.Duration
-	// Ended tells that there was a route within the limit.
-	Ended bool
+	// Ended tells that there was a route within the limit, Failed that nobody knows.
+	Ended, Failed bool
 }
 
 // Story takes the power off two nodes, gives it back to one, and waits up to a limit after

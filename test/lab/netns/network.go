@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -54,18 +55,23 @@ func (n *Network) Close() error {
 func (n *Network) Namespace(host string) string { return n.Prefix + host }
 
 func (n *Network) add(host string) error {
-	if _, err := run("netns", "add", n.Namespace(host)); err != nil {
-		return err
-	}
-	n.spaces = append(n.spaces, host)
-	return nil
+	n.spaces = append(n.spaces, host) // it may be there even if that fails
+	_, err := run("netns", "add", n.Namespace(host))
+	return err
 }
+
+// removals is how often it is tried to remove a namespace.
+const removals = 3
 
 // Remove removes a host, or what is behind one. It is forgotten even if that is refused.
 func (n *Network) Remove(host string) error {
 	n.spaces = slices.DeleteFunc(n.spaces, func(s string) bool { return s == host })
-	_, err := run("netns", "delete", n.Namespace(host))
-	return err
+	for try := 1; ; try++ {
+		_, err := run("netns", "delete", n.Namespace(host))
+		if err == nil || try == removals {
+			return err
+		}
+	}
 }
 
 // Host adds a host with an interface eth0 at the switch. With a hardware address, "" for any,
@@ -143,10 +149,15 @@ func (n *Network) commands(all [][]string) error {
 	return nil
 }
 
+// Apart makes a process one that a terminal's signals do not reach: whoever starts it ends it.
+func Apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
 func run(args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), commandTimeout)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "ip", args...).CombinedOutput()
+	cmd := exec.CommandContext(ctx, "ip", args...)
+	cmd.SysProcAttr = Apart()
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, out)
 	}

@@ -11,11 +11,10 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"sync"
 	"syscall"
 	"text/tabwriter"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/birdconfd/birdconfd/test/lab/grlab"
 )
@@ -35,7 +34,7 @@ var rows = []struct {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "lab:", err)
@@ -59,11 +58,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(stderr, "Measuring with %d laboratories at once, for about %.0f s ...\n", len(rows)*len(flavors), (limit + 15*time.Second).Seconds())
+	interrupted := context.AfterFunc(ctx, func() { fmt.Fprintln(stderr, "Interrupted; removing everything ...") })
+	defer interrupted()
 	table, err := measure(ctx, flavors, args[0])
-	if err != nil {
-		return err
+	if ctx.Err() != nil {
+		return errors.New("interrupted; should anything be left, \"ip netns list\" shows it as grlab")
 	}
-	return printTable(stdout, table)
+	return errors.Join(printTable(stdout, table), err)
 }
 
 // flavors are the BIRDs that there are.
@@ -88,20 +89,26 @@ func flavors(stderr io.Writer) ([]grlab.Flavor, error) {
 // measure returns a row of outcomes for each of the settings.
 func measure(ctx context.Context, flavors []grlab.Flavor, program string) ([][]grlab.Outcome, error) {
 	table := make([][]grlab.Outcome, len(rows))
-	group, ctx := errgroup.WithContext(ctx)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var errs []error
 	for i, r := range rows {
 		table[i] = make([]grlab.Outcome, len(flavors))
 		for j, f := range flavors {
-			group.Go(func() (err error) {
-				table[i][j], err = grlab.Story(ctx, grlab.Options{Flavor: f, Program: program, Wait: r.wait, WaitFor: r.waitFor}, limit)
+			all.Go(func() {
+				out, err := grlab.Story(ctx, grlab.Options{Flavor: f, Program: program, Wait: r.wait, WaitFor: r.waitFor}, limit)
+				out.Failed = err != nil
+				table[i][j] = out
 				if err != nil {
-					return fmt.Errorf("%s, %s: %w", r.name, f.Name, err)
+					mu.Lock()
+					defer mu.Unlock()
+					errs = append(errs, fmt.Errorf("%s, %s: %w", r.name, f.Name, err))
 				}
-				return nil
 			})
 		}
 	}
-	return table, group.Wait()
+	all.Wait()
+	return table, errors.Join(errs...)
 }
 
 func printTable(w io.Writer, table [][]grlab.Outcome) error {
@@ -115,9 +122,12 @@ func printTable(w io.Writer, table [][]grlab.Outcome) error {
 	for i, row := range table {
 		fmt.Fprint(out, rows[i].name)
 		for _, o := range row {
-			if o.Ended {
+			switch {
+			case o.Failed:
+				fmt.Fprint(out, "\tnot measured")
+			case o.Ended:
 				fmt.Fprintf(out, "\t%.1f s", o.Took.Seconds())
-			} else {
+			default:
 				fmt.Fprintf(out, "\tnone after %.0f s", limit.Seconds())
 			}
 		}
