@@ -81,8 +81,11 @@ func Judge(seen Seen, known Peers, now time.Time, rules Rules) Verdict {
 	}
 	v.daemon(&seen, rules)
 	about := map[string]KnownPeer{}
+	expected := 0
 	for _, p := range known.Peers {
-		about[p.Name] = p
+		if about[p.Name] = p; !strings.HasPrefix(p.Name, string(bgp.LocalWorkload)+"_") {
+			expected++
+		}
 	}
 	counting := judge{known: known, now: now, maxAge: cmp.Or(rules.MaxAge, DefaultMaxAge)}
 	needed, neededUp := 0, 0
@@ -114,6 +117,9 @@ func Judge(seen Seen, known Peers, now time.Time, rules Rules) Verdict {
 		}
 		return cmp.Compare(a.Name, b.Name)
 	})
+	if v.Sessions == 0 && expected > 0 && known.fresh(now, counting.maxAge) {
+		v.Reasons = append(v.Reasons, fmt.Sprintf("BIRD has no BGP sessions, and the resources have %d: it runs another configuration", expected))
+	}
 	if v.Sessions > 0 && v.Up == 0 {
 		v.Reasons = append(v.Reasons, fmt.Sprintf("BIRD reaches nobody: none of its BGP sessions is up, of %d", v.Sessions))
 	}

@@ -67,8 +67,11 @@ func TestJudge(t *testing.T) {
 		says  string
 	}{
 		{rule: "all are up", seen: Seen{Sessions: rows(upRow)}, ready: true},
-		{rule: "there is no session at all", ready: true},
-		{rule: "only workloads have sessions", seen: Seen{Sessions: rows(workloadRow)}, ready: true},
+		{rule: "there is no session at all, nor a peer", known: func(p *Peers) { *p = Peers{} }, ready: true},
+		{rule: "there is no session, but there are peers",
+			says: "BIRD has no BGP sessions, and the resources have 2: it runs another configuration"},
+		{rule: "which was long ago", now: DefaultMaxAge + time.Second, ready: true},
+		{rule: "only workloads have sessions", seen: Seen{Sessions: rows(workloadRow)}, known: func(p *Peers) { *p = Peers{} }, ready: true},
 		{rule: "a workload's session does not count", seen: Seen{Sessions: rows(upRow, workloadRow)}, ready: true},
 		{rule: "a node that is NotReady does not count", seen: Seen{Sessions: rows(upRow, deadRow)}, ready: true,
 			says: dead + "it does not count: node worker-2 is NotReady"},
