@@ -84,6 +84,7 @@ func (l *loop) renderTarget(t *target, causes []string) {
 			l.log.Error(t.held.Reason, "target", t.config.Name, "lost", t.held.some, "cause", strings.Join(j.causes, "; "),
 				"until", t.held.Until.Format(time.RFC3339), "hint", heldHint)
 		}
+		l.reuse(t, causes)
 		return
 	}
 	if held != nil {
@@ -101,8 +102,8 @@ type made struct {
 	views  bgp.Views
 }
 
-// reuse makes the set that is in place anew for the state that the daemon is in, while there
-// is nothing newer: also then a daemon that starts must not wait for nodes that are not ready.
+// reuse makes the set that is in place anew for the state that the daemon is in, while nothing
+// newer is to be applied: also then a daemon that starts must not wait for nodes that are not ready.
 func (l *loop) reuse(t *target, causes []string) {
 	if t.watcher == nil || t.placedJob == nil {
 		return

@@ -285,6 +285,31 @@ func TestTemplatesWithTheirOwnMind(t *testing.T) {
 	}
 }
 
+// While the newest configuration is held back, what is in place is made anew for a start.
+func TestStartingSetWhileTheGuardHolds(t *testing.T) {
+	t.Parallel()
+	s := newRestart(t, 1, 4)
+	s.write("cluster.yaml", withoutConfiguration(4))
+	s.configure("gracefulRestartWait: 1s")
+	s.start()
+	s.hasOff()
+	s.bird.Restart()
+	s.is(recovery.Steady)
+	s.settled()
+	s.configure("gracefulRestartWait: 1s, nodeToNodeMeshEnabled: false")
+	s.until("that is held back", func() bool { return s.target("bird").Held != nil })
+	s.nodesAre(3)
+	s.hasOff()
+	s.bird.Kill()
+	s.hasOff(3)
+	s.bird.Restart()
+	s.is(recovery.Steady)
+	s.hasOff()
+	if got := s.sessions(); len(got) != 3 || s.target("bird").Held == nil {
+		t.Errorf("BIRD runs %v", got)
+	}
+}
+
 // While nothing can be rendered, here because the node itself is missing, a BIRD that ends
 // still finds a configuration to start with that does not wait for a node that is not ready.
 func TestStartingSetOfWhatWasThereBefore(t *testing.T) {
