@@ -47,7 +47,7 @@ func TestChangeDuringRecovery(t *testing.T) {
 				changed := time.Now()
 				if f.Set == "bird2" {
 					b.recovering(back, at, wait-aSecond)
-					if log := back.BirdconfdLog(); strings.Contains(log, tt.reason) {
+					if log := back.BirdconfdLog(); strings.Contains(log, "reason="+tt.reason) {
 						t.Errorf("birdconfd wants to release somebody:\n%s", log)
 					}
 					b.routed(back, wait+3*time.Second, at, live...)
