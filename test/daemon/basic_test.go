@@ -129,9 +129,10 @@ func TestW12CollapseIsHeldBack(t *testing.T) {
 	if got := s.sessions(); len(got) != 9 {
 		t.Errorf("BIRD runs %v", got)
 	}
-	if held := s.target("bird").Held; held == nil || held.Lost != 9 {
-		t.Errorf("held: %+v", held)
-	}
+	s.until("the status says so", func() bool {
+		held := s.target("bird").Held
+		return held != nil && held.Lost == 9
+	})
 	// It was a mistake.
 	s.write("cluster.yaml", cluster(9))
 	s.until("nine nodes", func() bool { return len(s.sessions()) == 8 })
