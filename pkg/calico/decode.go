@@ -33,7 +33,9 @@ const (
 
 // decoder collects what a stream holds.
 type decoder struct {
-	file     string
+	file string
+	// whole tells that places inside the text mean nothing to anybody.
+	whole    bool
 	line     int // lines of the file before the nodes being read
 	aliased  int // values of this document reached through aliases so far
 	objects  []Object

@@ -54,6 +54,9 @@ func (o *object) suggest(word string, candidates []string) string {
 
 // note remembers where a field stands.
 func (o *object) note(path string, p Position) {
+	if o.d.whole {
+		return
+	}
 	if o.meta.Origin.fields == nil {
 		o.meta.Origin.fields = map[string]Position{}
 	}

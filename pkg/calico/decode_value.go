@@ -81,6 +81,9 @@ func (v value) null() bool {
 }
 
 func (v value) position() Position {
+	if v.o.d.whole {
+		return Position{File: v.o.d.file}
+	}
 	return Position{File: v.o.d.file, Line: v.o.d.line + v.at.Line, Column: v.at.Column}
 }
 
