@@ -38,14 +38,19 @@ type Options struct {
 // both Views are nil and one Problem says so. Problems are sorted. Views are for a BIRD that
 // has started.
 func Compute(c *calico.Cluster, node string, o Options) (Views, []calico.Problem) {
-	var v Views
 	me := c.Node(node)
 	if me == nil {
-		return v, []calico.Problem{unknownNode(c, node)}
+		return Views{}, []calico.Problem{unknownNode(c, node)}
 	}
 	k := newCalculation(c, me, o)
+	v := k.compute()
+	return v, k.problems
+}
+
+func (k *calculation) compute() Views {
+	var v Views
 	k.checkCluster()
-	families := o.Families
+	families := k.o.Families
 	if len(families) == 0 {
 		families = Families
 	}
@@ -61,7 +66,7 @@ func Compute(c *calico.Cluster, node string, o Options) (Views, []calico.Problem
 	}
 	k.reportMismatches()
 	calico.SortProblems(k.problems)
-	return v, k.problems
+	return v
 }
 
 func unknownNode(c *calico.Cluster, node string) calico.Problem {
@@ -103,7 +108,9 @@ type calculation struct {
 	byAddress map[netip.Addr][]*calico.Node
 	ports     map[string]uint16
 	passwords map[*calico.BGPPeer]password
-	reaching  *reach
+	// wants is what was looked for.
+	wants    Wants
+	reaching *reach
 	// mismatches holds the names of the nodes at the other end.
 	mismatches map[mismatch][]string
 	problems   []calico.Problem

@@ -83,6 +83,7 @@ func (k *calculation) secretName(ref *calico.SecretKeyRef) string {
 }
 
 func (k *calculation) lookUp(ref *calico.SecretKeyRef) (value, fault string) {
+	k.wants.Secrets = append(k.wants.Secrets, ref.Name)
 	s, ok := k.Secrets[k.o.SecretNamespace+"/"+ref.Name]
 	if !ok {
 		return "", "cannot be read: there is no such Secret"

@@ -48,6 +48,7 @@ func (k *calculation) services() serviceRoutes {
 	if len(r.cluster)+len(r.external)+len(r.loadBalancer) == 0 {
 		return out
 	}
+	k.wants.Services = true
 	if len(k.Services) == 0 {
 		k.report(k.config.Problem(calico.Info, calico.RuleServiceAddress, "",
 			"there is no Service in the input, so only whole ranges are announced, no single service addresses", ""))

@@ -5,6 +5,9 @@ package calico
 const (
 	RuleSyntax             = "syntax"              // not YAML or JSON
 	RuleUnreadable         = "unreadable"          // file or directory cannot be read
+	RuleEmptied            = "emptied"             // a server says that all objects of a kind are gone
+	RuleNotInstalled       = "not-installed"       // a server does not know a kind
+	RulePruned             = "pruned"              // a server drops a field
 	RuleNotRead            = "not-read"            // a directory inside a directory
 	RuleUnknownKind        = "unknown-kind"        // a kind that is not read here
 	RuleUnknownVersion     = "unknown-version"     // a kind of ours with an apiVersion that is not

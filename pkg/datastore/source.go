@@ -49,4 +49,24 @@ type Status struct {
 	Reconnects int `json:"reconnects"`
 	// LastError is what was last wrong, "" when nothing is wrong now.
 	LastError string `json:"lastError,omitempty"`
+	// Revision is the newest revision of the data that is known, where the source has one
+	// for all of it.
+	Revision string `json:"revision,omitempty"`
+	// Parts are the lists that the source reads and watches one by one; none for files.
+	Parts []PartStatus `json:"parts,omitempty"`
+}
+
+// PartStatus is how one list of a source is doing, such as that of all BGPPeers.
+type PartStatus struct {
+	Name      string `json:"name"`
+	Connected bool   `json:"connected"`
+	Synced    bool   `json:"synced"`
+	// Optional lists do not keep the rest from being used.
+	Optional bool `json:"optional,omitempty"`
+	// Objects counts those in use.
+	Objects int `json:"objects"`
+	// Revision is the server's word for how new the list is.
+	Revision  string    `json:"revision,omitempty"`
+	SyncedAt  time.Time `json:"syncedAt,omitzero"`
+	LastError string    `json:"lastError,omitempty"`
 }

@@ -1,0 +1,169 @@
+package live
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/birdconfd/birdconfd/pkg/calico"
+	"github.com/birdconfd/birdconfd/pkg/datastore"
+)
+
+const (
+	// quiet is how long changes must have ceased before a snapshot is made, and longest how
+	// long one waits at most: several changes at once cost one snapshot.
+	quiet   = 20 * time.Millisecond
+	longest = 250 * time.Millisecond
+	// patience is how long a snapshot waits for an optional part that has become needed.
+	patience = 5 * time.Second
+)
+
+// Store is what is known.
+type Store struct {
+	kind  string
+	log   *slog.Logger
+	dirty chan struct{}
+
+	mu        sync.Mutex
+	parts     []*Part
+	reads     int
+	workloads []calico.WorkloadEndpoint
+	// found are the problems of reading the workloads.
+	found []calico.Problem
+	// local tells that the workloads have been read once, or need not be.
+	local bool
+	// waiting is since when a snapshot could be made but for optional parts.
+	waiting time.Time
+	changed bool
+}
+
+// NewStore makes a store for a source of a kind, as in datastore.Status.
+func NewStore(kind string, logger *slog.Logger) *Store {
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	return &Store{kind: kind, log: logger, dirty: make(chan struct{}, 1), local: true}
+}
+
+// Part adds a part, which nothing is known of yet.
+func (s *Store) Part(o PartOptions) *Part {
+	p := &Part{o: o, store: s, entries: map[string]*entry{}}
+	p.status.since = time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.parts = append(s.parts, p)
+	return p
+}
+
+// ExpectWorkloads has the first snapshot wait for SetWorkloads.
+func (s *Store) ExpectWorkloads() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.local = false
+}
+
+// SetWorkloads replaces the workloads of this node and the problems of reading them.
+func (s *Store) SetWorkloads(workloads []calico.WorkloadEndpoint, problems []calico.Problem) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.workloads, s.found, s.local = workloads, problems, true
+	s.touch(true)
+}
+
+// touch has a snapshot made if something has changed.
+func (s *Store) touch(changed bool) {
+	if changed {
+		s.changed = true
+		s.wake()
+	}
+}
+
+func (s *Store) wake() {
+	select {
+	case s.dirty <- struct{}{}:
+	default:
+	}
+}
+
+// snapshot makes a snapshot. It is nil while something is missing; look again after the time
+// returned, if any.
+func (s *Store) snapshot(now time.Time) (*datastore.Snapshot, time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.parts {
+		p.settle(now)
+	}
+	if !s.local || slices.ContainsFunc(s.parts, func(p *Part) bool { return !p.o.Optional && !p.status.synced }) {
+		return nil, 0
+	}
+	if slices.ContainsFunc(s.parts, func(p *Part) bool { return !p.tried }) {
+		if s.waiting.IsZero() {
+			s.waiting = now
+		}
+		if wait := s.waiting.Add(patience).Sub(now); wait > 0 {
+			return nil, wait
+		}
+	} else {
+		s.waiting = time.Time{}
+	}
+	s.changed = false
+	size := 0
+	for _, p := range s.parts {
+		size += len(p.entries)
+	}
+	objects := make([]calico.Object, 0, size)
+	var problems []calico.Problem
+	for _, p := range s.parts {
+		for _, e := range p.entries {
+			if e.object != nil {
+				objects = append(objects, e.object)
+			}
+		}
+		problems = p.report(problems)
+	}
+	cluster, found := calico.NewCluster(objects, s.workloads)
+	problems = append(append(problems, s.found...), found...)
+	calico.SortProblems(problems)
+	return &datastore.Snapshot{Cluster: cluster, Problems: problems}, 0
+}
+
+// run hands over snapshots until the context ends. Each snapshot made, also one that says
+// nothing new, is shown to made first, which may add and drop parts: then another is made
+// before anything is delivered.
+func (s *Store) run(ctx context.Context, made func(*calico.Cluster) bool, deliver func(datastore.Snapshot)) {
+	var delivered *datastore.Snapshot
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var since time.Time // of the first change that no snapshot has yet
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.dirty:
+			now := time.Now()
+			if since.IsZero() {
+				since = now
+			}
+			timer.Reset(min(quiet, max(0, since.Add(longest).Sub(now))))
+			continue
+		case <-timer.C:
+		}
+		since = time.Time{}
+		next, wait := s.snapshot(time.Now())
+		if next != nil && made(next.Cluster) {
+			// Parts that are new are waited for, those that are gone leave nothing behind.
+			next, wait = s.snapshot(time.Now())
+		}
+		if wait > 0 {
+			timer.Reset(wait)
+		}
+		if next == nil || delivered != nil && slices.Equal(delivered.Problems, next.Problems) &&
+			len(calico.Changes(delivered.Cluster, next.Cluster)) == 0 {
+			continue
+		}
+		delivered = next
+		deliver(*next)
+	}
+}
