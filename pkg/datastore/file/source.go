@@ -26,6 +26,8 @@ type Options struct {
 	// EndpointStatusMust it must exist; else one that does not is as good as an empty one.
 	EndpointStatus     string
 	EndpointStatusMust bool
+	// EndpointStatusQuiet says nothing about a directory that does not exist.
+	EndpointStatusQuiet bool
 	// Poll is how often files are looked at even if the kernel reports nothing; 10 s when zero.
 	Poll time.Duration
 	// Quiet is how long files must not have changed before they are read; 100 ms when zero.
