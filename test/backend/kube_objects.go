@@ -177,7 +177,9 @@ func (k *Kube) RemoveCRD(t testing.TB, group, p string) {
 	k.both = false
 	gv, _ := schema.ParseGroupVersion(group)
 	r := k.Resource(t, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "")
-	if err := r.Delete(t.Context(), p+"."+gv.Group, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+	ctx, cancel := within(t) // also when the test is over
+	defer cancel()
+	if err := r.Delete(ctx, p+"."+gv.Group, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		t.Fatal(err)
 	}
 	Do(t, "remove "+p, func(ctx context.Context) error {
