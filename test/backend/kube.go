@@ -224,3 +224,6 @@ contexts: [{name: test, context: {cluster: test, user: test}}]
 	}
 	return path
 }
+
+// Etcd is what is behind the server.
+func (k *Kube) Etcd() *Etcd { return k.etcd }
