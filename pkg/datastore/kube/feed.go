@@ -168,7 +168,7 @@ func (f *Feed) start(n *needed) {
 func (f *Feed) lost(w *watcher, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.away[w] || w.optional && f.needed[w.name] == nil {
+	if n := f.needed[w.name]; f.away[w] || w.optional && (n == nil || n.watcher != w) {
 		return
 	}
 	if len(f.away) == 0 {

@@ -31,7 +31,8 @@ type watcher struct {
 	lister lister
 	gv     groupVersion
 
-	open atomic.Int32 // watches
+	open   atomic.Int32 // watches
+	absent atomic.Bool  // whether it was noted that the server does not have the resource
 
 	mu sync.Mutex
 	// doomed are objects that the server says were deleted, which is not believed yet.
@@ -165,6 +166,7 @@ func (w *watcher) failed(ctx context.Context, verb string, err error) {
 		if empty {
 			w.part.Replace(nil, "")
 			w.part.Note(p)
+			w.absent.Store(true)
 			w.feed.found(w)
 			return
 		}
@@ -268,7 +270,9 @@ func (w *watcher) Replace(list []any, revision string) error {
 	w.mu.Lock()
 	clear(w.doomed) // the list says what there is
 	w.mu.Unlock()
-	w.part.Note()
+	if w.absent.Swap(false) {
+		w.part.Note() // it is there now
+	}
 	w.part.Replace(items, revision)
 	w.feed.found(w)
 	w.changed()

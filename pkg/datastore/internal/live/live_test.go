@@ -278,13 +278,41 @@ func TestOptionalPartsAreWaitedForUntilTheyFail(t *testing.T) {
 			b.want("problems after it was read", b.problems(), "")
 		})
 	})
-	t.Run("silent", func(t *testing.T) {
+	t.Run("needed at first, and cannot be reached", func(t *testing.T) {
 		run(t, func(b *bench) {
 			b.needs = needServices
 			b.peers.Replace(one, "1")
-			b.want("at first", b.peerNames(), "(nothing)")
+			b.wait(time.Second)
+			b.feed.services.Lost(errors.New("no route"))
+			b.wait(time.Hour)
+			b.want("an hour later", b.peerNames(), "(nothing)")
+			if s := b.source.Status(); s.Synced || s.LastError != "Services: no route" {
+				t.Errorf("status %+v", s)
+			}
+			b.peers.Remove("a", "2") // what needed it is gone
+			b.want("without need", b.peerNames(), "")
+		})
+	})
+	t.Run("needed later, and silent", func(t *testing.T) {
+		run(t, func(b *bench) {
+			b.needs = needServices
+			b.peers.Replace(nil, "1")
+			b.want("at first", b.peerNames(), "")
+			b.peers.Put(one[0], "2")
+			b.want("a second later", b.peerNames(), "")
 			b.wait(patience)
-			b.want("later", b.peerNames(), "a")
+			b.want("when it has been waited for long enough", b.peerNames(), "a")
+		})
+	})
+	t.Run("needed later, and lost", func(t *testing.T) {
+		run(t, func(b *bench) {
+			b.needs = needServices
+			b.peers.Replace(nil, "1")
+			b.want("at first", b.peerNames(), "")
+			b.peers.Put(one[0], "2")
+			b.want("a second later", b.peerNames(), "")
+			b.feed.services.Lost(errors.New("no route"))
+			b.want("when that is known", b.peerNames(), "a")
 		})
 	})
 }

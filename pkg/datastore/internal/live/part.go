@@ -24,8 +24,9 @@ type PartOptions struct {
 	Name string
 	// Decode makes an object of an item; calico.DecodeObject has the details.
 	Decode func(Item) (calico.Object, []calico.Problem)
-	// Optional parts do not keep the others from being used: the first snapshot waits only
-	// until they have been read, or it is known that they cannot be.
+	// Optional parts do not keep the others from being used. The first snapshot waits until they
+	// have been read, or the server has refused to let them be read; later ones wait for new
+	// parts for a moment only.
 	Optional bool
 	// HoldEmpty is how long a list without anything is not believed when there was something.
 	HoldEmpty time.Duration
@@ -45,6 +46,7 @@ type Part struct {
 	emptied   time.Time        // since when the server says that nothing is left; zero when it does not
 	doubtful  map[string]bool  // what was there then and has not been seen since
 	tried     bool             // whether it was read, or reading it failed, once
+	refused   bool             // whether the server does not let it be read, as an operator would have to mend
 	dropped   bool
 	heldTimer *time.Timer
 }
@@ -137,12 +139,12 @@ func (p *Part) Lost(err error, problems ...calico.Problem) {
 	if p.dropped {
 		return
 	}
-	changed := !p.tried && p.o.Optional || !slices.Equal(p.problems, problems)
+	changed := !p.tried && p.o.Optional || !slices.Equal(p.problems, problems) || p.refused != (len(problems) > 0)
 	if p.status.connected {
 		p.status.losses++
 	}
 	p.status.connected, p.status.err = false, err.Error()
-	p.tried, p.problems = true, problems
+	p.tried, p.problems, p.refused = true, problems, len(problems) > 0
 	s.touch(changed)
 }
 

@@ -22,7 +22,7 @@ type status struct {
 func (s *Store) Status() datastore.Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := datastore.Status{Kind: s.kind, Connected: len(s.parts) > 0, Synced: len(s.parts) > 0 && s.local, Reads: s.reads}
+	out := datastore.Status{Kind: s.kind, Connected: len(s.parts) > 0, Synced: s.begun, Reads: s.reads}
 	first := true
 	for _, p := range s.parts {
 		out.Parts = append(out.Parts, datastore.PartStatus{Name: p.o.Name, Connected: p.status.connected, Synced: p.status.synced,
@@ -32,7 +32,6 @@ func (s *Store) Status() datastore.Status {
 			continue
 		}
 		out.Connected = out.Connected && p.status.connected
-		out.Synced = out.Synced && p.status.synced
 		if first || p.status.at.Before(out.SyncedAt) {
 			out.SyncedAt = p.status.at
 		}

@@ -36,7 +36,8 @@ type Store struct {
 	local bool
 	// waiting is since when a snapshot could be made but for optional parts.
 	waiting time.Time
-	changed bool
+	// begun tells that there has been a snapshot.
+	begun bool
 }
 
 // NewStore makes a store for a source of a kind, as in datastore.Status.
@@ -75,7 +76,6 @@ func (s *Store) SetWorkloads(workloads []calico.WorkloadEndpoint, problems []cal
 // touch has a snapshot made if something has changed.
 func (s *Store) touch(changed bool) {
 	if changed {
-		s.changed = true
 		s.wake()
 	}
 }
@@ -87,28 +87,16 @@ func (s *Store) wake() {
 	}
 }
 
-// snapshot makes a snapshot. It is nil while something is missing; look again after the time
-// returned, if any.
-func (s *Store) snapshot(now time.Time) (*datastore.Snapshot, time.Duration) {
+// snapshot makes a snapshot; nil while something is missing without which there is none.
+func (s *Store) snapshot(now time.Time) *datastore.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range s.parts {
 		p.settle(now)
 	}
 	if !s.local || slices.ContainsFunc(s.parts, func(p *Part) bool { return !p.o.Optional && !p.status.synced }) {
-		return nil, 0
+		return nil
 	}
-	if slices.ContainsFunc(s.parts, func(p *Part) bool { return !p.tried }) {
-		if s.waiting.IsZero() {
-			s.waiting = now
-		}
-		if wait := s.waiting.Add(patience).Sub(now); wait > 0 {
-			return nil, wait
-		}
-	} else {
-		s.waiting = time.Time{}
-	}
-	s.changed = false
 	size := 0
 	for _, p := range s.parts {
 		size += len(p.entries)
@@ -126,7 +114,29 @@ func (s *Store) snapshot(now time.Time) (*datastore.Snapshot, time.Duration) {
 	cluster, found := calico.NewCluster(objects, s.workloads)
 	problems = append(append(problems, s.found...), found...)
 	calico.SortProblems(problems)
-	return &datastore.Snapshot{Cluster: cluster, Problems: problems}, 0
+	return &datastore.Snapshot{Cluster: cluster, Problems: problems}
+}
+
+// complete tells whether a snapshot has what it needs of the optional parts; if not, look
+// again after the time returned, or when something has changed.
+func (s *Store) complete(now time.Time) (bool, time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// What cannot be reached yet may be what sessions and announcements depend on that an
+	// earlier run has set up: nothing begins without it.
+	if !s.begun && slices.ContainsFunc(s.parts, func(p *Part) bool { return !p.status.synced && !p.refused }) {
+		return false, 0
+	}
+	s.begun = true
+	if !slices.ContainsFunc(s.parts, func(p *Part) bool { return !p.tried }) {
+		s.waiting = time.Time{}
+		return true, 0
+	}
+	if s.waiting.IsZero() {
+		s.waiting = now
+	}
+	wait := s.waiting.Add(patience).Sub(now)
+	return wait <= 0, max(0, wait)
 }
 
 // run hands over snapshots until the context ends. Each snapshot made, also one that says
@@ -151,15 +161,19 @@ func (s *Store) run(ctx context.Context, made func(*calico.Cluster) bool, delive
 		case <-timer.C:
 		}
 		since = time.Time{}
-		next, wait := s.snapshot(time.Now())
-		if next != nil && made(next.Cluster) {
-			// Parts that are new are waited for, those that are gone leave nothing behind.
-			next, wait = s.snapshot(time.Now())
+		next := s.snapshot(time.Now())
+		if next == nil {
+			continue
 		}
+		if made(next.Cluster) {
+			// Parts that are new are waited for, those that are gone leave nothing behind.
+			next = s.snapshot(time.Now())
+		}
+		ok, wait := s.complete(time.Now())
 		if wait > 0 {
 			timer.Reset(wait)
 		}
-		if next == nil || delivered != nil && slices.Equal(delivered.Problems, next.Problems) &&
+		if !ok || delivered != nil && slices.Equal(delivered.Problems, next.Problems) &&
 			len(calico.Changes(delivered.Cluster, next.Cluster)) == 0 {
 			continue
 		}
