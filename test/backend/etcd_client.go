@@ -1,0 +1,183 @@
+package backend
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+)
+
+// Client returns a client of all members for the administrator, who may do anything. It
+// is closed with the test.
+func (e *Etcd) Client(t testing.TB) *clientv3.Client {
+	t.Helper()
+	c, err := e.newClient("root", e.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func (e *Etcd) newClient(user, password string) (*clientv3.Client, error) {
+	config := clientv3.Config{Endpoints: e.Endpoints(), DialTimeout: patience, Logger: zap.NewNop()}
+	if password != "" {
+		config.Username, config.Password = user, password
+	}
+	var err error
+	if config.TLS, err = e.tls(); err != nil {
+		return nil, err
+	}
+	c, err := clientv3.New(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to etcd as %s: %w", user, err)
+	}
+	return c, nil
+}
+
+// tls returns what a client needs for https, nil without.
+func (e *Etcd) tls() (*tls.Config, error) {
+	if !e.options.TLS {
+		return nil, nil
+	}
+	info := transport.TLSInfo{TrustedCAFile: e.CAFile, CertFile: e.CertFile, KeyFile: e.KeyFile}
+	return info.ClientConfig()
+}
+
+// healthy asks a member whether it is of a cluster that works.
+func (e *Etcd) healthy(ctx context.Context, m *member) error {
+	config, err := e.tls()
+	if err != nil {
+		return err
+	}
+	body, err := get(ctx, config, e.url(m)+"/health", "")
+	if err == nil && !strings.Contains(body, `"health":"true"`) {
+		err = fmt.Errorf("it says %s", body)
+	}
+	return err
+}
+
+// get makes one request over a connection of its own.
+func get(ctx context.Context, config *tls.Config, url, token string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", err
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}
+	response, err := client.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", response.Status, body)
+	}
+	return string(body), err
+}
+
+// dial tries whether somebody listens.
+func dial(ctx context.Context, address string) error {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", address)
+	if err == nil {
+		conn.Close()
+	}
+	return err
+}
+
+// try does something with a client of the administrator, again and again until it works:
+// a cluster that chooses a leader refuses for a moment.
+func (e *Etcd) try(t testing.TB, what string, do func(context.Context, *clientv3.Client) error) {
+	t.Helper()
+	c, err := e.newClient("root", e.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var last error
+	err = poll(func(ctx context.Context) (bool, error) {
+		last = do(ctx, c)
+		return last == nil, nil
+	})
+	if err != nil {
+		t.Fatalf("%s: %v (%v)", what, err, last)
+	}
+}
+
+// Put sets a key.
+func (e *Etcd) Put(t testing.TB, key, value string) {
+	t.Helper()
+	e.try(t, "put "+key, func(ctx context.Context, c *clientv3.Client) error {
+		_, err := c.Put(ctx, key, value)
+		return err
+	})
+}
+
+// Delete removes a key.
+func (e *Etcd) Delete(t testing.TB, key string) {
+	t.Helper()
+	e.try(t, "delete "+key, func(ctx context.Context, c *clientv3.Client) error {
+		_, err := c.Delete(ctx, key)
+		return err
+	})
+}
+
+// Clear removes all keys.
+func (e *Etcd) Clear(t testing.TB) {
+	t.Helper()
+	e.try(t, "delete everything", func(ctx context.Context, c *clientv3.Client) error {
+		_, err := c.Delete(ctx, "", clientv3.WithPrefix())
+		return err
+	})
+}
+
+// Compact forgets what was before the current revision.
+func (e *Etcd) Compact(t testing.TB) {
+	t.Helper()
+	e.try(t, "compact", func(ctx context.Context, c *clientv3.Client) error {
+		now, err := c.Get(ctx, "revision", clientv3.WithCountOnly())
+		if err != nil {
+			return err
+		}
+		_, err = c.Compact(ctx, now.Header.Revision, clientv3.WithCompactPhysical())
+		if err != nil && strings.Contains(err.Error(), "has been compacted") {
+			return nil // nothing has changed since the last time
+		}
+		return err
+	})
+}
+
+// Leader returns the number of the member that leads. It waits until there is one.
+func (e *Etcd) Leader(t testing.TB) int {
+	t.Helper()
+	leader := -1
+	e.try(t, "look for the leader", func(ctx context.Context, c *clientv3.Client) error {
+		for i, m := range e.members {
+			if !m.running() {
+				continue
+			}
+			status, err := c.Status(ctx, e.url(m))
+			if err != nil {
+				return err
+			}
+			if status.Leader == status.Header.MemberId {
+				leader = i
+				return nil
+			}
+		}
+		return fmt.Errorf("no member leads")
+	})
+	return leader
+}
