@@ -134,11 +134,11 @@ func (e *Etcd) Delete(t testing.TB, key string) {
 	})
 }
 
-// Clear removes all keys.
+// Clear removes all of Calico's keys.
 func (e *Etcd) Clear(t testing.TB) {
 	t.Helper()
 	e.try(t, "delete everything", func(ctx context.Context, c *clientv3.Client) error {
-		_, err := c.Delete(ctx, "", clientv3.WithPrefix())
+		_, err := c.Delete(ctx, rootKey, clientv3.WithPrefix())
 		return err
 	})
 }

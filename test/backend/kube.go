@@ -42,7 +42,6 @@ type Kube struct {
 	server  process
 	http    *http.Client
 	dynamic dynamic.Interface
-	crds    map[string]bool // names of the CRDs that are installed
 }
 
 // StartKube runs an etcd and an API server, and waits until they are ready.
@@ -78,7 +77,7 @@ func Launch(dir string, o KubeOptions) (*Kube, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	k := &Kube{Etcd: e, dir: dir, flags: o.Flags, AdminToken: rand.Text(), crds: map[string]bool{},
+	k := &Kube{Etcd: e, dir: dir, flags: o.Flags, AdminToken: rand.Text(),
 		CAFile: filepath.Join(dir, "pki", "apiserver.crt"),
 		server: process{binary: binary, log: filepath.Join(dir, "kube-apiserver.log")}}
 	if err := k.launch(); err != nil {

@@ -4,20 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 )
 
 // Apply makes the objects of a YAML text be in the server as they are there, with their
-// status: each is created, or replaced. Objects without a namespace are in "default"; a
-// namespace that is missing is created.
+// status, or without one: each is created, or replaced, or created anew where something has
+// changed that cannot change. Objects without a namespace are in "default"; a namespace that
+// is missing is created.
 func (k *Kube) Apply(t testing.TB, yamlText string) {
 	t.Helper()
 	docs, err := parse(yamlText)
@@ -35,11 +37,7 @@ func (k *Kube) Apply(t testing.TB, yamlText string) {
 // its kind, with a slash between them. It is no mistake when there is none.
 func (k *Kube) Delete(t testing.TB, kind, namespace, name string) {
 	t.Helper()
-	slash := strings.LastIndex(kind, "/")
-	if slash < 0 {
-		t.Fatalf("the kind %q has no apiVersion before it", kind)
-	}
-	info, err := kindOf(schema.FromAPIVersionAndKind(kind[:slash], kind[slash+1:]))
+	info, err := kindNamed(kind)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,8 +61,12 @@ func (k *Kube) delete(info kindInfo, namespace, name string) error {
 func parse(yamlText string) ([]*unstructured.Unstructured, error) {
 	var docs []*unstructured.Unstructured
 	for text := range strings.SplitSeq("\n"+yamlText, "\n---") {
+		data, err := yaml.YAMLToJSON([]byte(text))
+		if err != nil {
+			return nil, fmt.Errorf("read the YAML of a test: %w", err)
+		}
 		var content map[string]any
-		if err := yaml.Unmarshal([]byte(text), &content); err != nil {
+		if err := json.Unmarshal(data, &content); err != nil { // unlike encoding/json it keeps integers
 			return nil, fmt.Errorf("read the YAML of a test: %w", err)
 		}
 		if len(content) == 0 {
@@ -89,8 +91,7 @@ func (k *Kube) of(info kindInfo, namespace string) dynamic.ResourceInterface {
 	return k.dynamic.Resource(info.resource).Namespace(namespace)
 }
 
-// apply creates or replaces one object, with its status. Other fields that the server has
-// set are lost.
+// apply creates or replaces one object, with its status.
 func (k *Kube) apply(doc *unstructured.Unstructured) error {
 	info, err := kindOf(doc.GroupVersionKind())
 	if err != nil {
@@ -107,24 +108,21 @@ func (k *Kube) apply(doc *unstructured.Unstructured) error {
 	what := fmt.Sprintf("apply %s %s", doc.GetKind(), doc.GetName())
 	client := k.of(info, doc.GetNamespace())
 	err = k.try(what, func(ctx context.Context) error { return replace(ctx, client, doc) })
-	status, has := doc.Object["status"]
-	if err != nil || !has || !info.status {
+	if err != nil || !info.status {
 		return err
 	}
-	return k.try(what+" with its status", func(ctx context.Context) error {
-		now, err := client.Get(ctx, doc.GetName(), metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		now.Object["status"] = status
-		_, err = client.UpdateStatus(ctx, now, metav1.UpdateOptions{})
-		return err
-	})
+	return k.try(what+" with its status", func(ctx context.Context) error { return replaceStatus(ctx, client, doc) })
 }
 
 func replace(ctx context.Context, client dynamic.ResourceInterface, doc *unstructured.Unstructured) error {
 	doc = doc.DeepCopy()
 	now, err := client.Get(ctx, doc.GetName(), metav1.GetOptions{})
+	if err == nil && fixed(now, doc) {
+		if err := client.Delete(ctx, doc.GetName(), metav1.DeleteOptions{}); err != nil {
+			return err
+		}
+		now, err = client.Get(ctx, doc.GetName(), metav1.GetOptions{})
+	}
 	if apierrors.IsNotFound(err) {
 		_, err = client.Create(ctx, doc, metav1.CreateOptions{})
 		return err
@@ -134,6 +132,38 @@ func replace(ctx context.Context, client dynamic.ResourceInterface, doc *unstruc
 	}
 	doc.SetResourceVersion(now.GetResourceVersion())
 	_, err = client.Update(ctx, doc, metav1.UpdateOptions{})
+	return err
+}
+
+// fixed tells whether an object differs in something that the server does not let change.
+func fixed(now, doc *unstructured.Unstructured) bool {
+	differs := func(path ...string) bool {
+		before, _, _ := unstructured.NestedFieldNoCopy(now.Object, path...)
+		after, _, _ := unstructured.NestedFieldNoCopy(doc.Object, path...)
+		return !reflect.DeepEqual(before, after)
+	}
+	switch doc.GetKind() {
+	case "Node":
+		return differs("spec", "podCIDRs")
+	case "Service":
+		_, given, _ := unstructured.NestedFieldNoCopy(doc.Object, "spec", "clusterIP")
+		return given && differs("spec", "clusterIP")
+	case "EndpointSlice":
+		return differs("addressType")
+	}
+	return false
+}
+
+func replaceStatus(ctx context.Context, client dynamic.ResourceInterface, doc *unstructured.Unstructured) error {
+	now, err := client.Get(ctx, doc.GetName(), metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	delete(now.Object, "status")
+	if status, has := doc.Object["status"]; has {
+		now.Object["status"] = status
+	}
+	_, err = client.UpdateStatus(ctx, now, metav1.UpdateOptions{})
 	return err
 }
 
@@ -162,18 +192,15 @@ func (k *Kube) try(what string, do func(context.Context) error) error {
 	var last error
 	err := poll(func(ctx context.Context) (bool, error) {
 		last = do(ctx)
-		if last != nil && !passes(last) {
-			return false, last
-		}
-		return last == nil, nil
+		return last == nil || !passes(last), nil
 	})
-	switch {
-	case err == nil:
-		return nil
-	case err == last:
-		return fmt.Errorf("%s: %w", what, err)
+	if err != nil {
+		return fmt.Errorf("%s: %w (%v)", what, err, last)
 	}
-	return fmt.Errorf("%s: %w (%v)", what, err, last)
+	if last != nil {
+		return fmt.Errorf("%s: %w", what, last)
+	}
+	return nil
 }
 
 // passes tells whether an error may be gone the next time.

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -64,4 +65,13 @@ func kindOf(gvk schema.GroupVersionKind) (kindInfo, error) {
 		return info, fmt.Errorf("%s is not among the kinds that this package knows", gvk)
 	}
 	return info, nil
+}
+
+// kindNamed is kindOf for an apiVersion and a kind with a slash between them.
+func kindNamed(name string) (kindInfo, error) {
+	slash := strings.LastIndex(name, "/")
+	if slash < 0 {
+		return kindInfo{}, fmt.Errorf("the kind %q has no apiVersion before it", name)
+	}
+	return kindOf(schema.FromAPIVersionAndKind(name[:slash], name[slash+1:]))
 }
