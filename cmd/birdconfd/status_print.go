@@ -13,6 +13,7 @@ import (
 	"github.com/birdconfd/birdconfd/pkg/apply"
 	"github.com/birdconfd/birdconfd/pkg/calico"
 	"github.com/birdconfd/birdconfd/pkg/daemon"
+	"github.com/birdconfd/birdconfd/pkg/datastore"
 )
 
 // printReport shows a daemon's report to people.
@@ -29,6 +30,7 @@ func printReport(b *bytes.Buffer, r *daemon.Report, now time.Time) {
 		writeLine(b, 1, "note: %s", note)
 	}
 	writeLine(b, 0, "%s", sourceLine(r, now))
+	printParts(b, r.Source.Parts, now)
 	for i := range r.Targets {
 		t := &r.Targets[i]
 		b.WriteByte('\n')
@@ -64,6 +66,28 @@ func sourceLine(r *daemon.Report, now time.Time) string {
 		out += ": " + s.LastError
 	}
 	return out
+}
+
+// printParts shows the lists of a source that has some, those that are fine in one line.
+func printParts(b *bytes.Buffer, parts []datastore.PartStatus, now time.Time) {
+	var fine []string
+	for _, p := range parts {
+		if p.Connected && p.Synced {
+			fine = append(fine, fmt.Sprintf("%s %d", p.Name, p.Objects))
+		}
+	}
+	if len(fine) > 0 {
+		writeLine(b, 1, "watching: %s", strings.Join(fine, ", "))
+	}
+	for _, p := range parts {
+		switch {
+		case p.Connected && p.Synced:
+		case p.Synced:
+			writeLine(b, 1, "%s: lost, %d in use, certain%s%s", p.Name, p.Objects, ago(p.SyncedAt, now), said(": ", p.LastError))
+		default:
+			writeLine(b, 1, "%s: not read yet%s", p.Name, said(": ", p.LastError))
+		}
+	}
 }
 
 // printHead shows what BIRD says of itself.

@@ -8,6 +8,7 @@ const (
 	RuleEmptied            = "emptied"             // a server says that all objects of a kind are gone
 	RuleNotInstalled       = "not-installed"       // a server does not know a kind
 	RulePruned             = "pruned"              // a server drops a field
+	RuleForbidden          = "forbidden"           // a server does not let us read something
 	RuleNotRead            = "not-read"            // a directory inside a directory
 	RuleUnknownKind        = "unknown-kind"        // a kind that is not read here
 	RuleUnknownVersion     = "unknown-version"     // a kind of ours with an apiVersion that is not

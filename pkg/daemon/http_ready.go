@@ -55,6 +55,8 @@ func (r *Readiness) source(s *Status) {
 	case !source.Connected:
 		r.note("source: %s cannot be read now, at least in part; what was read before, certain at %s, stays in use%s",
 			source.Kind, clock(source.SyncedAt), colon(source.LastError))
+	case source.LastError != "":
+		r.note("source: a part of %s cannot be read now%s", source.Kind, colon(source.LastError))
 	}
 }
 

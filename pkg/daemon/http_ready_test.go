@@ -26,6 +26,9 @@ func TestReadiness(t *testing.T) {
 			"source: etcd has not been read completely yet: connection refused",
 			"bird: nothing has been rendered yet; nothing was applied before",
 		}, nil},
+		{"a part of the source that the rest can do without is lost", func(s *Status, _ *TargetStatus) {
+			s.Source.Kind, s.Source.LastError = "kubernetes", "Services: forbidden"
+		}, nil, []string{"source: a part of kubernetes cannot be read now: Services: forbidden"}},
 		{"the source is not read yet, but files of an earlier run are there", func(s *Status, t *TargetStatus) {
 			s.Source.Kind, s.Source.Synced, s.Source.Connected = "etcd", false, false
 			t.Desired, t.AppliedAt = "", ago(3600)

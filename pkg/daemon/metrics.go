@@ -36,6 +36,9 @@ var metrics = []struct {
 	{"source_sync_age_seconds", gauge, "Time since it was last certain that the resources in use are the newest.", nil},
 	{"source_reads_total", counter, "How often the source was read completely.", nil},
 	{"source_reconnects_total", counter, "Connections to the source that were made anew.", nil},
+	{"source_part_connected", gauge, "Whether one of the source's lists can be read and watched now.", []string{"part"}},
+	{"source_part_synced", gauge, "Whether one of the source's lists has been read at least once.", []string{"part"}},
+	{"source_part_objects", gauge, "Objects of one of the source's lists that are in use.", []string{"part"}},
 
 	{"config_last_load_successful", gauge, "Whether what was loaded last of conf.d and templates is in use.", nil},
 	{"config_last_load_timestamp_seconds", gauge, "When what is in use of conf.d and templates was loaded.", nil},
@@ -148,6 +151,11 @@ func collectDaemon(s *Status, now time.Time, send sample) {
 	}
 	send("source_reads_total", float64(s.Source.Reads))
 	send("source_reconnects_total", float64(s.Source.Reconnects))
+	for _, p := range s.Source.Parts {
+		send("source_part_connected", truth(p.Connected), p.Name)
+		send("source_part_synced", truth(p.Synced), p.Name)
+		send("source_part_objects", float64(p.Objects), p.Name)
+	}
 
 	send("config_last_load_successful", truth(s.Config.OK))
 	if !s.Config.LoadedAt.IsZero() {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/birdconfd/birdconfd/pkg/apply"
 	"github.com/birdconfd/birdconfd/pkg/calico"
+	"github.com/birdconfd/birdconfd/pkg/datastore"
 	"github.com/birdconfd/birdconfd/pkg/recovery"
 )
 
@@ -27,6 +28,7 @@ func fullStatus() *Status {
 	at := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	s := goodStatus()
 	s.Source.SyncedAt, s.Source.Reads, s.Source.Reconnects = at.Add(-3*time.Second), 4, 2
+	s.Source.Parts = []datastore.PartStatus{{Name: "BGPPeers", Connected: true, Synced: true, Objects: 12}, {Name: "Secret tor"}}
 	s.Config = ConfigStatus{OK: true, LoadedAt: at, Loads: 5, Failures: 1}
 	s.Problems = []calico.Problem{{Severity: calico.Error}, {Severity: calico.Warning}, {Severity: calico.Warning}}
 	t := &s.Targets[0]
@@ -84,6 +86,14 @@ birdconfd_problems{severity="warning"} 2
 birdconfd_recovery_releases_total{reason="node-not-ready",target="bird"} 3
 birdconfd_recovery_releases_total{reason="unreachable",target="bird"} 0
 birdconfd_recovery_releases_total{reason="wait-lowered",target="bird"} 0
+# HELP birdconfd_source_part_connected Whether one of the source's lists can be read and watched now.
+# TYPE birdconfd_source_part_connected gauge
+birdconfd_source_part_connected{part="BGPPeers"} 1
+birdconfd_source_part_connected{part="Secret tor"} 0
+# HELP birdconfd_source_part_objects Objects of one of the source's lists that are in use.
+# TYPE birdconfd_source_part_objects gauge
+birdconfd_source_part_objects{part="BGPPeers"} 12
+birdconfd_source_part_objects{part="Secret tor"} 0
 # HELP birdconfd_source_sync_age_seconds Time since it was last certain that the resources in use are the newest.
 # TYPE birdconfd_source_sync_age_seconds gauge
 birdconfd_source_sync_age_seconds 3

@@ -15,12 +15,12 @@ import (
 // EtcdOptions says what an etcd should be like. The zero value is one of the newest
 // version that everybody may use without a password, over http.
 type EtcdOptions struct {
-	Version      Version
-	TLS          bool     // https, with certificates on both sides
-	Auth         bool     // with passwords, and a user who may read what birdconfd reads
-	AuthTokenTTL int      // seconds until a token of Auth that is not used ends; 0 means etcd's 300
-	Members      int      // 1 or 3; 0 means 1
-	Flags        []string // further flags of each member
+	Version  Version
+	TLS      bool     // https, with certificates on both sides
+	Auth     bool     // with passwords, and a user who may read what birdconfd reads
+	TokenTTL int      // seconds until a token of Auth that is not used ends; 0 means etcd's 300
+	Members  int      // 1 or 3; 0 means 1
+	Flags    []string // further flags of each member
 }
 
 // Etcd is a cluster of etcd that runs for a test. Its methods are for the goroutine of the
@@ -33,7 +33,6 @@ type Etcd struct {
 	// empty without Auth.
 	User, Password string
 
-	t       testing.TB // nil when there is none
 	dir     string
 	options EtcdOptions
 	root    string // the administrator's password, empty without Auth
@@ -53,7 +52,6 @@ func StartEtcd(t testing.TB, o EtcdOptions) *Etcd {
 	t.Helper()
 	e, err := launchEtcd(t.TempDir(), o)
 	check(t, err)
-	e.t = t
 	t.Cleanup(func() {
 		e.end()
 		if t.Failed() {
@@ -139,7 +137,7 @@ func (e *Etcd) flags(m *member, cluster string) []string {
 		args = append(args, "--client-cert-auth", "--trusted-ca-file="+e.CAFile,
 			"--cert-file="+e.file("server.crt"), "--key-file="+e.file("server.key"))
 	}
-	if ttl := e.options.AuthTokenTTL; ttl != 0 {
+	if ttl := e.options.TokenTTL; ttl != 0 {
 		args = append(args, "--auth-token-ttl="+strconv.Itoa(ttl))
 	}
 	return append(args, e.options.Flags...)
@@ -192,38 +190,38 @@ func (e *Etcd) Endpoints() []string {
 	return urls
 }
 
+// Address returns where a member listens, as host:port.
+func (e *Etcd) Address(i int) string { return hostPort(e.members[i].client) }
+
 // Kill ends a member as a crash does.
-func (e *Etcd) Kill(member int) { e.members[member].kill() }
+func (e *Etcd) Kill(i int) { e.members[i].kill() }
 
-// Stop halts a member: it keeps its connections, and says nothing.
-func (e *Etcd) Stop(member int) { e.members[member].signal(syscall.SIGSTOP) }
+// Freeze halts a member: it keeps its connections, and says nothing.
+func (e *Etcd) Freeze(i int) { e.members[i].signal(syscall.SIGSTOP) }
 
-// Cont lets a member go on after Stop.
-func (e *Etcd) Cont(member int) { e.members[member].signal(syscall.SIGCONT) }
+// Thaw lets a member go on after Freeze.
+func (e *Etcd) Thaw(i int) { e.members[i].signal(syscall.SIGCONT) }
 
 // Wipe kills a member and removes its data. Started again, it is the only member of a new
 // and empty cluster with the same address, if it was the only one of the old.
-func (e *Etcd) Wipe(member int) {
-	m := e.members[member]
+func (e *Etcd) Wipe(t testing.TB, i int) {
+	t.Helper()
+	m := e.members[i]
 	m.kill()
 	if err := os.RemoveAll(m.data); err != nil {
-		e.fail(err)
+		t.Fatal(err)
 	}
 }
 
-// Start starts a member again that has been killed, at the same ports, and waits until it
-// is ready; where most members are down, until it listens.
-func (e *Etcd) Start(member int) {
-	if err := e.restart(member); err != nil {
-		e.fail(err)
-	}
-}
-
-func (e *Etcd) restart(member int) error {
-	m := e.members[member]
+// Start starts a member again, which is killed if it runs, at the same ports, and waits until
+// it is ready; where most members are down, until it listens.
+func (e *Etcd) Start(t testing.TB, i int) {
+	t.Helper()
+	m := e.members[i]
+	m.kill()
 	running := 1
 	for _, other := range e.members {
-		if other != m && other.running() {
+		if other.running() {
 			running++
 		}
 	}
@@ -231,16 +229,7 @@ func (e *Etcd) restart(member int) error {
 	if 2*running <= len(e.members) {
 		ready = func(ctx context.Context) error { return dial(ctx, hostPort(m.client)) }
 	}
-	return m.startAgain(ready)
-}
-
-// fail ends the test, or panics where there is none.
-func (e *Etcd) fail(err error) { fail(e.t, err) }
-
-func fail(t testing.TB, err error) {
-	if t == nil {
-		panic(err)
+	if err := m.startAgain(ready); err != nil {
+		t.Fatal(err)
 	}
-	t.Helper()
-	t.Fatal(err)
 }

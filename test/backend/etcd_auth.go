@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
@@ -46,10 +47,7 @@ func addUsers(ctx context.Context, c *clientv3.Client, root, user, password stri
 		func() error { _, err := c.UserGrantRole(ctx, user, "reader"); return err },
 	}
 	for _, prefix := range readPrefixes {
-		steps = append(steps, func() error {
-			_, err := c.RoleGrantPermission(ctx, "reader", prefix, clientv3.GetPrefixRangeEnd(prefix), clientv3.PermissionType(clientv3.PermRead))
-			return err
-		})
+		steps = append(steps, func() error { return grant(ctx, c, prefix) })
 	}
 	steps = append(steps, func() error { _, err := c.AuthEnable(ctx); return err })
 	for _, step := range steps {
@@ -58,4 +56,23 @@ func addUsers(ctx context.Context, c *clientv3.Client, root, user, password stri
 		}
 	}
 	return nil
+}
+
+func grant(ctx context.Context, c *clientv3.Client, prefix string) error {
+	_, err := c.RoleGrantPermission(ctx, "reader", prefix, clientv3.GetPrefixRangeEnd(prefix), clientv3.PermissionType(clientv3.PermRead))
+	return err
+}
+
+// Grant returns a request that lets the user of Auth read the keys below a prefix.
+func (e *Etcd) Grant(c *clientv3.Client, prefix string) func(context.Context) error {
+	return func(ctx context.Context) error { return grant(ctx, c, prefix) }
+}
+
+// Revoke takes from the user of Auth what Grant gave, or what the user may read at first.
+func (e *Etcd) Revoke(t testing.TB, c *clientv3.Client, prefix string) {
+	t.Helper()
+	Do(t, "revoke "+prefix, func(ctx context.Context) error {
+		_, err := c.RoleRevokePermission(ctx, "reader", prefix, clientv3.GetPrefixRangeEnd(prefix))
+		return err
+	})
 }

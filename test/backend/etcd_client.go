@@ -97,18 +97,15 @@ func dial(ctx context.Context, address string) error {
 	return err
 }
 
-// try does something with a client of the administrator, again and again until it works:
-// a cluster that chooses a leader refuses for a moment.
-func (e *Etcd) try(t testing.TB, what string, do func(context.Context, *clientv3.Client) error) {
+// Do makes a request until it succeeds, with a limit of its own each time: a cluster that
+// chooses a leader, or a server that has just started, refuses for a moment.
+func Do(t testing.TB, what string, request func(context.Context) error) {
 	t.Helper()
-	c, err := e.newClient("root", e.root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
 	var last error
-	err = poll(func(ctx context.Context) (bool, error) {
-		last = do(ctx, c)
+	err := poll(func(ctx context.Context) (bool, error) {
+		ctx, cancel := context.WithTimeout(ctx, patience/8)
+		defer cancel()
+		last = request(ctx)
 		return last == nil, nil
 	})
 	if err != nil {
@@ -116,22 +113,27 @@ func (e *Etcd) try(t testing.TB, what string, do func(context.Context, *clientv3
 	}
 }
 
-// Put sets a key.
-func (e *Etcd) Put(t testing.TB, key, value string) {
+// try is Do with a client of the administrator.
+func (e *Etcd) try(t testing.TB, what string, do func(context.Context, *clientv3.Client) error) {
 	t.Helper()
-	e.try(t, "put "+key, func(ctx context.Context, c *clientv3.Client) error {
-		_, err := c.Put(ctx, key, value)
-		return err
-	})
+	c, err := e.newClient("root", e.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	Do(t, what, func(ctx context.Context) error { return do(ctx, c) })
 }
 
-// Delete removes a key.
-func (e *Etcd) Delete(t testing.TB, key string) {
+// Put sets a key.
+func (e *Etcd) Put(t testing.TB, c *clientv3.Client, key, value string) {
 	t.Helper()
-	e.try(t, "delete "+key, func(ctx context.Context, c *clientv3.Client) error {
-		_, err := c.Delete(ctx, key)
-		return err
-	})
+	Do(t, "put "+key, func(ctx context.Context) error { _, err := c.Put(ctx, key, value); return err })
+}
+
+// Delete removes a key, or with options several.
+func (e *Etcd) Delete(t testing.TB, c *clientv3.Client, key string, o ...clientv3.OpOption) {
+	t.Helper()
+	Do(t, "delete "+key, func(ctx context.Context) error { _, err := c.Delete(ctx, key, o...); return err })
 }
 
 // Clear removes all of Calico's keys.
@@ -144,9 +146,9 @@ func (e *Etcd) Clear(t testing.TB) {
 }
 
 // Compact forgets what was before the current revision.
-func (e *Etcd) Compact(t testing.TB) {
+func (e *Etcd) Compact(t testing.TB, c *clientv3.Client) {
 	t.Helper()
-	e.try(t, "compact", func(ctx context.Context, c *clientv3.Client) error {
+	Do(t, "compact", func(ctx context.Context) error {
 		now, err := c.Get(ctx, "revision", clientv3.WithCountOnly())
 		if err != nil {
 			return err

@@ -37,24 +37,24 @@ func value(t testing.TB, c *clientv3.Client, key string) string {
 }
 
 func TestEtcdKeepsItsDataUntilItIsWiped(t *testing.T) {
-	for _, v := range Versions() {
-		t.Run(v.String(), func(t *testing.T) {
+	for _, v := range Versions {
+		t.Run(string(v), func(t *testing.T) {
 			e := StartEtcd(t, EtcdOptions{Version: v})
 			c := e.Client(t)
 			status, err := c.Status(limited(t), e.Endpoints()[0])
 			if err != nil || !strings.HasPrefix(status.Version, "3.") {
 				t.Errorf("version %v, %v", status, err)
 			}
-			e.Put(t, "/a", "1")
+			e.Put(t, c, "/a", "1")
 			e.Kill(0)
-			e.Start(0)
+			e.Start(t, 0)
 			if got := value(t, c, "/a"); got != "1" {
 				t.Errorf("after a restart the value is %q", got)
 			}
-			e.Delete(t, "/a")
-			e.Put(t, "/b", "2")
-			e.Wipe(0)
-			e.Start(0)
+			e.Delete(t, c, "/a")
+			e.Put(t, c, "/b", "2")
+			e.Wipe(t, 0)
+			e.Start(t, 0)
 			if got := value(t, c, "/b"); got != "" {
 				t.Errorf("after a wipe the value is %q", got)
 			}
@@ -63,14 +63,15 @@ func TestEtcdKeepsItsDataUntilItIsWiped(t *testing.T) {
 }
 
 func TestEtcdForgetsWhatWasBeforeACompaction(t *testing.T) {
-	for _, v := range Versions() {
-		t.Run(v.String(), func(t *testing.T) {
+	for _, v := range Versions {
+		t.Run(string(v), func(t *testing.T) {
 			e := StartEtcd(t, EtcdOptions{Version: v})
-			e.Put(t, "/a", "1")
-			e.Put(t, "/a", "2")
-			e.Compact(t)
-			e.Compact(t) // once more does no harm
-			answer := <-e.Client(t).Watch(limited(t), "/a", clientv3.WithRev(1))
+			c := e.Client(t)
+			e.Put(t, c, "/a", "1")
+			e.Put(t, c, "/a", "2")
+			e.Compact(t, c)
+			e.Compact(t, c) // once more does no harm
+			answer := <-c.Watch(limited(t), "/a", clientv3.WithRev(1))
 			if answer.CompactRevision == 0 {
 				t.Errorf("a watch from the first revision got %+v", answer)
 			}
@@ -79,18 +80,18 @@ func TestEtcdForgetsWhatWasBeforeACompaction(t *testing.T) {
 }
 
 func TestEtcdChoosesAnotherLeader(t *testing.T) {
-	for _, v := range Versions() {
-		t.Run(v.String(), func(t *testing.T) {
+	for _, v := range Versions {
+		t.Run(string(v), func(t *testing.T) {
 			e := StartEtcd(t, EtcdOptions{Version: v, Members: 3})
 			c := e.Client(t)
 			old := e.Leader(t)
-			e.Put(t, "/a", "1")
+			e.Put(t, c, "/a", "1")
 			e.Kill(old)
-			e.Put(t, "/a", "2")
+			e.Put(t, c, "/a", "2")
 			if now := e.Leader(t); now == old {
 				t.Errorf("member %d leads after it was killed", now)
 			}
-			e.Start(old)
+			e.Start(t, old)
 			if got := value(t, c, "/a"); got != "2" {
 				t.Errorf("the value is %q", got)
 			}
@@ -98,7 +99,7 @@ func TestEtcdChoosesAnotherLeader(t *testing.T) {
 				e.Kill(i)
 			}
 			for i := range 3 {
-				e.Start(i)
+				e.Start(t, i)
 			}
 			if got := value(t, c, "/a"); got != "2" {
 				t.Errorf("after all have been started again the value is %q", got)
@@ -110,7 +111,7 @@ func TestEtcdChoosesAnotherLeader(t *testing.T) {
 func TestEtcdIsSilentWhileItIsStopped(t *testing.T) {
 	e := StartEtcd(t, EtcdOptions{})
 	c := e.Client(t)
-	e.Stop(0)
+	e.Freeze(0)
 	got := make(chan error)
 	go func() {
 		_, err := c.Get(limited(t), "/a")
@@ -121,15 +122,15 @@ func TestEtcdIsSilentWhileItIsStopped(t *testing.T) {
 	if err := e.healthy(ctx, e.members[0]); err == nil {
 		t.Error("it answers")
 	}
-	e.Cont(0)
+	e.Thaw(0)
 	if err := <-got; err != nil {
 		t.Errorf("what was asked in the meantime: %v", err)
 	}
 }
 
 func TestEtcdWithTLSWantsACertificate(t *testing.T) {
-	for _, v := range Versions() {
-		t.Run(v.String(), func(t *testing.T) {
+	for _, v := range Versions {
+		t.Run(string(v), func(t *testing.T) {
 			e := StartEtcd(t, EtcdOptions{Version: v, TLS: true, Auth: true})
 			if got := value(t, e.Client(t), "/a"); got != "" {
 				t.Errorf("the value is %q", got)
@@ -147,11 +148,11 @@ func TestEtcdWithTLSWantsACertificate(t *testing.T) {
 }
 
 func TestEtcdWithAuthLetsItsUserRead(t *testing.T) {
-	for _, v := range Versions() {
-		t.Run(v.String(), func(t *testing.T) {
-			e := StartEtcd(t, EtcdOptions{Version: v, Auth: true, AuthTokenTTL: 2})
+	for _, v := range Versions {
+		t.Run(string(v), func(t *testing.T) {
+			e := StartEtcd(t, EtcdOptions{Version: v, Auth: true, TokenTTL: 2})
 			const key = "/calico/resources/v3/projectcalico.org/bgppeers/a"
-			e.Put(t, key, "1")
+			e.Put(t, e.Client(t), key, "1")
 			c, err := e.newClient(e.User, e.Password)
 			if err != nil {
 				t.Fatal(err)

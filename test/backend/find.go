@@ -13,24 +13,16 @@ import (
 // ErrMissing is in the errors about servers that are not installed.
 var ErrMissing = errors.New("run make tools")
 
-// Version is a release of etcd.
-type Version int
+// Version is a release of etcd, as a subtest can be named.
+type Version string
 
 const (
-	Etcd37 Version = iota // of the Go module test/servers
-	Etcd34                // of the distribution, which may also have a 3.5
+	Etcd37 Version = "etcd 3.7" // of the Go module test/servers; the default
+	Etcd34 Version = "etcd 3.4" // of the distribution, which may also have a 3.5
 )
 
-// String returns the name of a version as a subtest has it.
-func (v Version) String() string {
-	if v == Etcd34 {
-		return "etcd 3.4"
-	}
-	return "etcd 3.7"
-}
-
-// Versions returns all versions of etcd that birdconfd works with.
-func Versions() []Version { return []Version{Etcd37, Etcd34} }
+// Versions are all versions of etcd that birdconfd is tested with.
+var Versions = []Version{Etcd37, Etcd34}
 
 // startDir is where the test was started, in the directory of its package. Some tests
 // change the current directory before they ask for a server.
@@ -38,9 +30,9 @@ var startDir, errStartDir = os.Getwd()
 
 func etcdBinary(v Version) (string, error) {
 	if v == Etcd34 {
-		return binary(v.String(), os.Getenv("BIRDCONFD_TEST_ETCD34"), "etcd34/usr/bin/etcd")
+		return binary(string(v), os.Getenv("BIRDCONFD_TEST_ETCD34"), "etcd34/usr/bin/etcd")
 	}
-	return server(v.String(), "etcd")
+	return server(string(Etcd37), "etcd")
 }
 
 func kubeBinary() (string, error) { return server("the API server of Kubernetes", "kube-apiserver") }

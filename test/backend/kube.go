@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	"k8s.io/client-go/dynamic"
@@ -35,7 +34,6 @@ type Kube struct {
 	AdminToken string // for the administrator, who may do anything
 	Etcd       *Etcd
 
-	t       testing.TB // nil when there is none
 	dir     string
 	port    int
 	flags   []string
@@ -44,12 +42,16 @@ type Kube struct {
 	dynamic dynamic.Interface
 }
 
-// StartKube runs an etcd and an API server, and waits until they are ready.
-func StartKube(t testing.TB, o KubeOptions) *Kube {
+// StartKube runs an etcd and an API server for one test, and waits until they are ready. There
+// may be options, once.
+func StartKube(t testing.TB, o ...KubeOptions) *Kube {
 	t.Helper()
-	k, end, err := Launch(t.TempDir(), o)
+	var options KubeOptions
+	if len(o) > 0 {
+		options = o[0]
+	}
+	k, end, err := Launch(t.TempDir(), options)
 	check(t, err)
-	k.t, k.Etcd.t = t, t
 	t.Cleanup(func() {
 		end()
 		k.showLogs(t)
@@ -66,8 +68,7 @@ func (k *Kube) showLogs(t testing.TB) {
 }
 
 // Launch is StartKube without a test: it keeps everything in a directory that is there, and
-// returns what ends the servers. Where a method then has nobody to tell about a failure, it
-// panics. The error wraps ErrMissing when a server is not installed.
+// returns what ends the servers. The error wraps ErrMissing when a server is not installed.
 func Launch(dir string, o KubeOptions) (*Kube, func(), error) {
 	binary, err := kubeBinary()
 	if err != nil {
@@ -170,19 +171,21 @@ func (k *Kube) end() {
 // Kill ends the API server as a crash does. Its etcd goes on.
 func (k *Kube) Kill() { k.server.kill() }
 
-// Start starts an API server again that has been killed, with the same data, port,
+// Start starts the API server again, which is killed if it runs, with the same data, port,
 // certificate and tokens, and waits until it is ready.
-func (k *Kube) Start() {
+func (k *Kube) Start(t testing.TB) {
+	t.Helper()
+	k.server.kill()
 	if err := k.server.startAgain(k.ready); err != nil {
-		fail(k.t, err)
+		t.Fatal(err)
 	}
 }
 
-// CompactEtcd forgets what was before the current revision, in etcd: who goes on from an
-// earlier one is refused, where the API server's own cache does not know better.
-func (k *Kube) CompactEtcd(t testing.TB) {
+// Compact has etcd forget what was before the current revision: who goes on from an earlier
+// one is refused, where the API server's own cache does not know better.
+func (k *Kube) Compact(t testing.TB) {
 	t.Helper()
-	k.Etcd.Compact(t)
+	k.Etcd.Compact(t, k.Etcd.Client(t))
 }
 
 // URL returns where the API server listens.
@@ -191,15 +194,25 @@ func (k *Kube) URL() string { return "https://" + hostPort(k.port) }
 // Address returns where the API server listens, as host:port.
 func (k *Kube) Address() string { return hostPort(k.port) }
 
-// Admin returns what a client of the administrator needs. It is not slowed down.
-func (k *Kube) Admin() *rest.Config {
+// Admin returns what a client of the administrator needs.
+func (k *Kube) Admin() *rest.Config { return k.As(k.AdminToken) }
+
+// As returns what a client with a token needs. It is not slowed down.
+func (k *Kube) As(token string) *rest.Config {
 	return &rest.Config{
 		Host:            k.URL(),
-		BearerToken:     k.AdminToken,
+		BearerToken:     token,
 		TLSClientConfig: rest.TLSClientConfig{CAFile: k.CAFile},
 		QPS:             -1,
 		WarningHandler:  rest.NoWarnings{},
 	}
+}
+
+// Through returns a copy that leads through a proxy.
+func Through(c *rest.Config, p *Proxy) *rest.Config {
+	through := rest.CopyConfig(c)
+	through.Host = p.URL("https")
+	return through
 }
 
 // Dynamic returns a client of the administrator.
@@ -209,11 +222,11 @@ func (k *Kube) Dynamic(testing.TB) dynamic.Interface { return k.dynamic }
 // its path.
 func (k *Kube) Kubeconfig(t testing.TB, token string) string {
 	t.Helper()
-	return k.KubeconfigFor(t, k.URL(), token)
+	return k.KubeconfigThrough(t, token, k.URL())
 }
 
-// KubeconfigFor is Kubeconfig with another URL, such as that of a proxy.
-func (k *Kube) KubeconfigFor(t testing.TB, url, token string) string {
+// KubeconfigThrough is Kubeconfig with another URL, such as that of a proxy.
+func (k *Kube) KubeconfigThrough(t testing.TB, token, url string) string {
 	t.Helper()
 	config := clientcmdapi.NewConfig()
 	config.Clusters["test"] = &clientcmdapi.Cluster{Server: url, CertificateAuthority: k.CAFile}
@@ -228,51 +241,4 @@ func (k *Kube) KubeconfigFor(t testing.TB, url, token string) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// Pair is one pair of servers for all tests of a package. The package has
-//
-//	var servers backend.Pair
-//
-//	func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
-//
-// and its tests call servers.Kube(t). They start with the first test that does.
-type Pair struct {
-	Options KubeOptions
-
-	once sync.Once
-	kube *Kube
-	dir  string
-	end  func()
-	err  error
-}
-
-// Kube returns the pair. What other tests have put into it is there. Nothing but a wait for
-// the start makes it good for several tests at once.
-func (p *Pair) Kube(t testing.TB) *Kube {
-	t.Helper()
-	p.once.Do(func() {
-		if p.dir, p.err = os.MkdirTemp("", "kube"); p.err == nil {
-			p.kube, p.end, p.err = Launch(p.dir, p.Options)
-		}
-	})
-	check(t, p.err)
-	t.Cleanup(func() { p.kube.showLogs(t) })
-	return p.kube
-}
-
-// Main runs the tests, ends the servers and returns what to exit with.
-func (p *Pair) Main(m interface{ Run() int }) int {
-	defer p.Close()
-	return m.Run()
-}
-
-// Close ends the servers, if they have been started, and removes their data.
-func (p *Pair) Close() {
-	if p.end != nil {
-		p.end()
-	}
-	if p.dir != "" {
-		os.RemoveAll(p.dir)
-	}
 }

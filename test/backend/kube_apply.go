@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
@@ -22,22 +23,31 @@ import (
 // is missing is created.
 func (k *Kube) Apply(t testing.TB, yamlText string) {
 	t.Helper()
+	if err := k.TryApply(t, yamlText); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TryApply is Apply for a text that the server may refuse. It returns what the server says to
+// the first object that it refuses.
+func (k *Kube) TryApply(t testing.TB, yamlText string) error {
+	t.Helper()
 	docs, err := parse(yamlText)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, doc := range docs {
 		if err := k.apply(doc); err != nil {
-			t.Fatal(err)
+			return err
 		}
 	}
+	return nil
 }
 
-// Delete removes an object, such as Delete(t, "v1/Node", "", "node-1"): its apiVersion and
-// its kind, with a slash between them. It is no mistake when there is none.
-func (k *Kube) Delete(t testing.TB, kind, namespace, name string) {
+// Delete removes an object. It is no mistake when there is none.
+func (k *Kube) Delete(t testing.TB, apiVersion, kind, namespace, name string) {
 	t.Helper()
-	info, err := kindNamed(kind)
+	info, err := kindOf(schema.FromAPIVersionAndKind(apiVersion, kind))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,8 @@ import (
 	"context"
 	"embed"
 	"fmt"
-	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/birdconfd/birdconfd/test/shared"
 )
 
 // crdFiles are of our own making. They are for both groups: GROUP and VERSION stand for
@@ -24,18 +28,17 @@ var crdFiles embed.FS
 var crdKind = schema.FromAPIVersionAndKind("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 
 // InstallCRDs installs the CRDs of kinds given by their plurals, or of all that birdconfd
-// reads without any, for a group, "v1" (crd.projectcalico.org/v1) or "v3"
-// (projectcalico.org/v3). It waits until the server serves them. That of bgpconfigurations
-// has the schema of those that Calico ships, so it drops the fields that only birdconfd
-// knows; the others take anything in spec.
+// reads without any, for GroupV1 or GroupV3. It waits until the server serves them. That of
+// bgpconfigurations is as strict as those that Calico ships, so it drops the fields that only
+// birdconfd knows; the others take anything in spec.
 func (k *Kube) InstallCRDs(t testing.TB, group string, plurals ...string) {
 	t.Helper()
-	gv, ok := calicoGroups[group]
-	if !ok {
-		t.Fatalf("there is no group %q: say v1 or v3", group)
+	gv, err := groupVersion(group)
+	if err != nil {
+		t.Fatal(err)
 	}
 	if len(plurals) == 0 {
-		plurals = slices.Sorted(maps.Values(calicoPlurals))
+		plurals = CalicoPlurals
 	}
 	for _, plural := range plurals {
 		text, err := crdFiles.ReadFile("testdata/crds/" + plural + ".yaml")
@@ -85,15 +88,37 @@ func established(crd *unstructured.Unstructured) bool {
 	})
 }
 
-// RemoveCRD removes a CRD with all its objects, and waits until it is gone.
+// RemoveCRD removes the CRD of a resource in a group, with all its objects, and waits until it
+// is gone. It is no mistake when there is none.
 func (k *Kube) RemoveCRD(t testing.TB, group, plural string) {
 	t.Helper()
-	resource := calicoGroups[group].WithResource(plural)
-	name := resource.GroupResource().String()
-	if err := k.delete(kinds[crdKind], "", name); err != nil {
+	gv, err := groupVersion(group)
+	if err != nil {
 		t.Fatal(err)
 	}
-	// The server goes on for a moment to serve what is not there any more.
+	if err := k.removeCRDs([]schema.GroupVersionResource{gv.WithResource(plural)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (k *Kube) removeCRDs(resources []schema.GroupVersionResource) error {
+	for _, resource := range resources {
+		if err := k.delete(kinds[crdKind], "", resource.GroupResource().String()); err != nil {
+			return err
+		}
+	}
+	for _, resource := range resources {
+		if err := k.untilGone(resource); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// untilGone waits until the server has no CRD, and does not serve it any more, which takes it
+// a moment longer.
+func (k *Kube) untilGone(resource schema.GroupVersionResource) error {
+	name := resource.GroupResource().String()
 	err := poll(func(ctx context.Context) (bool, error) {
 		if _, err := k.of(kinds[crdKind], "").Get(ctx, name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			return false, nil
@@ -102,12 +127,13 @@ func (k *Kube) RemoveCRD(t testing.TB, group, plural string) {
 		return apierrors.IsNotFound(err), nil
 	})
 	if err != nil {
-		t.Fatalf("wait until %s is gone: %v", name, err)
+		return fmt.Errorf("wait until %s is gone: %w", name, err)
 	}
+	return nil
 }
 
-// served tells which resources of a group the server has CRDs for.
-func (k *Kube) served(gv schema.GroupVersion) ([]schema.GroupVersionResource, error) {
+// served returns the resources of both groups that the server has CRDs for.
+func (k *Kube) served() ([]schema.GroupVersionResource, error) {
 	var resources []schema.GroupVersionResource
 	err := k.try("list the CRDs", func(ctx context.Context) error {
 		crds, err := k.of(kinds[crdKind], "").List(ctx, metav1.ListOptions{})
@@ -117,11 +143,44 @@ func (k *Kube) served(gv schema.GroupVersion) ([]schema.GroupVersionResource, er
 		resources = nil
 		for _, crd := range crds.Items {
 			plural, of, _ := strings.Cut(crd.GetName(), ".")
-			if of == gv.Group && established(&crd) && crd.GetDeletionTimestamp() == nil {
-				resources = append(resources, gv.WithResource(plural))
+			for _, group := range Groups {
+				gv, _ := schema.ParseGroupVersion(group) // they are good
+				if of == gv.Group && crd.GetDeletionTimestamp() == nil {
+					resources = append(resources, gv.WithResource(plural))
+				}
 			}
 		}
 		return nil
 	})
 	return resources, err
+}
+
+// PatchCRD gives the CRD of bgpconfigurations our fields, with the file that operators use for
+// it, and waits until the server keeps them.
+func (k *Kube) PatchCRD(t testing.TB, group, plural string) {
+	t.Helper()
+	gv, err := groupVersion(group)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch, err := os.ReadFile(filepath.Join(shared.Root(t), "etc", "crd", plural+"-"+gv.Version+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.of(kinds[crdKind], "").Patch(t.Context(), plural+"."+gv.Group, types.JSONPatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	probe := object(group, "BGPConfiguration", "probe")
+	probe.Object["spec"] = map[string]any{"gracefulRestartWait": "1s"}
+	Do(t, "patch "+plural, func(ctx context.Context) error {
+		if err := k.apply(probe); err != nil {
+			return err
+		}
+		kept, err := k.dynamic.Resource(gv.WithResource(plural)).Get(ctx, "probe", metav1.GetOptions{})
+		if err == nil && kept.Object["spec"].(map[string]any)["gracefulRestartWait"] == nil {
+			err = fmt.Errorf("the field is dropped: %v", kept.Object)
+		}
+		return err
+	})
+	k.Delete(t, group, "BGPConfiguration", "", "probe")
 }

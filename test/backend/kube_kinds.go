@@ -2,15 +2,31 @@ package backend
 
 import (
 	"fmt"
-	"strings"
+	"slices"
+	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 )
 
-// The groups of Calico's CRDs, with the names that tests call them by.
-var calicoGroups = map[string]schema.GroupVersion{
-	"v1": {Group: "crd.projectcalico.org", Version: "v1"},
-	"v3": {Group: "projectcalico.org", Version: "v3"},
+// The two groups in which Calico's resources may be, with their versions.
+const (
+	GroupV1 = "crd.projectcalico.org/v1"
+	GroupV3 = "projectcalico.org/v3"
+)
+
+// Groups are both.
+var Groups = []string{GroupV1, GroupV3}
+
+// CalicoPlurals are the resources of the groups.
+var CalicoPlurals = []string{"bgpconfigurations", "bgppeers", "bgpfilters", "ippools", "blockaffinities"}
+
+// groupVersion takes a group apart.
+func groupVersion(group string) (schema.GroupVersion, error) {
+	if !slices.Contains(Groups, group) {
+		return schema.GroupVersion{}, fmt.Errorf("the group %q is neither %s nor %s", group, GroupV1, GroupV3)
+	}
+	return schema.ParseGroupVersion(group)
 }
 
 // calicoPlurals are the kinds that there are CRDs for.
@@ -37,7 +53,8 @@ func knownKinds() map[schema.GroupVersionKind]kindInfo {
 	add := func(gv schema.GroupVersion, kind, plural string, namespaced, status bool) {
 		known[gv.WithKind(kind)] = kindInfo{gv.WithResource(plural), namespaced, status}
 	}
-	for _, gv := range calicoGroups {
+	for _, group := range Groups {
+		gv, _ := schema.ParseGroupVersion(group) // they are good
 		for kind, plural := range calicoPlurals {
 			add(gv, kind, plural, false, false)
 		}
@@ -59,19 +76,20 @@ func knownKinds() map[schema.GroupVersionKind]kindInfo {
 	return known
 }
 
+// Resource returns the administrator's client for a kind, in a namespace if it has any.
+func (k *Kube) Resource(t testing.TB, apiVersion, kind, namespace string) dynamic.ResourceInterface {
+	t.Helper()
+	info, err := kindOf(schema.FromAPIVersionAndKind(apiVersion, kind))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k.of(info, namespace)
+}
+
 func kindOf(gvk schema.GroupVersionKind) (kindInfo, error) {
 	info, ok := kinds[gvk]
 	if !ok {
 		return info, fmt.Errorf("%s is not among the kinds that this package knows", gvk)
 	}
 	return info, nil
-}
-
-// kindNamed is kindOf for an apiVersion and a kind with a slash between them.
-func kindNamed(name string) (kindInfo, error) {
-	slash := strings.LastIndex(name, "/")
-	if slash < 0 {
-		return kindInfo{}, fmt.Errorf("the kind %q has no apiVersion before it", name)
-	}
-	return kindOf(schema.FromAPIVersionAndKind(name[:slash], name[slash+1:]))
 }

@@ -82,8 +82,7 @@ func loadEtcd(t testing.TB, e *Etcd, yamlText string) (keys []string, kubernetes
 
 // isCalico tells whether a document is of Calico's, in either group.
 func isCalico(doc *unstructured.Unstructured) bool {
-	group := doc.GroupVersionKind().Group
-	return group == calicoGroups["v1"].Group || group == calicoGroups["v3"].Group
+	return slices.Contains(Groups, doc.GetAPIVersion())
 }
 
 // inEtcd returns how Calico keeps a resource in etcd.

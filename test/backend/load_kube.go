@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"context"
 	"crypto/sha3"
 	"encoding/base32"
 	"encoding/json"
@@ -12,7 +11,6 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -27,7 +25,7 @@ type LeftOut struct {
 const metadataAnnotation = "projectcalico.org/metadata"
 
 // LoadKube puts documents into an API server as a cluster has them: Calico's resources as
-// objects of a group, "v1" or "v3", whose CRDs must be installed, Calico's Nodes as Nodes of
+// objects of GroupV1 or GroupV3, whose CRDs must be installed, Calico's Nodes as Nodes of
 // Kubernetes with annotations, and objects of Kubernetes as they are, with their status.
 // What else there is stays. It returns the documents that cannot be had this way.
 func LoadKube(t testing.TB, k *Kube, group, yamlText string) []LeftOut {
@@ -36,12 +34,12 @@ func LoadKube(t testing.TB, k *Kube, group, yamlText string) []LeftOut {
 	return left
 }
 
-// ReplaceKube is LoadKube, and removes all other objects that birdconfd reads, as Clear does.
+// ReplaceKube is LoadKube, and removes all other objects that birdconfd reads, of both groups.
 // Those that stay are not removed in between.
 func ReplaceKube(t testing.TB, k *Kube, group, yamlText string) []LeftOut {
 	t.Helper()
 	keep, left := loadKube(t, k, group, yamlText)
-	if err := k.clear(keep); err != nil {
+	if err := k.clearObjects(keep); err != nil {
 		t.Fatal(err)
 	}
 	return left
@@ -55,9 +53,9 @@ type place struct {
 
 func loadKube(t testing.TB, k *Kube, group, yamlText string) (map[place]bool, []LeftOut) {
 	t.Helper()
-	gv, ok := calicoGroups[group]
-	if !ok {
-		t.Fatalf("there is no group %q: say v1 or v3", group)
+	gv, err := groupVersion(group)
+	if err != nil {
+		t.Fatal(err)
 	}
 	docs, err := parse(yamlText)
 	if err != nil {
@@ -121,7 +119,7 @@ func inKube(gv schema.GroupVersion, doc *unstructured.Unstructured) (*unstructur
 			return nil, err
 		}
 	}
-	if gv == calicoGroups["v1"] {
+	if gv.String() == GroupV1 {
 		if err := fold(doc); err != nil {
 			return nil, err
 		}
@@ -192,7 +190,7 @@ func completeAffinity(gv schema.GroupVersion, doc *unstructured.Unstructured) er
 		return fmt.Errorf("it has no spec")
 	}
 	spec["deleted"] = affinityDeleted(doc)
-	if gv == calicoGroups["v1"] {
+	if gv.String() == GroupV1 {
 		spec["deleted"] = fmt.Sprint(spec["deleted"])
 	}
 	labels := doc.GetLabels()
@@ -218,63 +216,4 @@ func completeAffinity(gv schema.GroupVersion, doc *unstructured.Unstructured) er
 func HostnameHash(node string) string {
 	sum := sha3.Sum256([]byte(node))
 	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])
-}
-
-// Clear removes all objects that birdconfd reads: Calico's of both groups, Nodes, Services,
-// EndpointSlices and Secrets. The Service "kubernetes", which the server makes by itself,
-// stays, and so do CRDs, accounts and what they may do.
-func (k *Kube) Clear(t testing.TB) {
-	t.Helper()
-	if err := k.clear(nil); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (k *Kube) clear(keep map[place]bool) error {
-	infos := []kindInfo{}
-	for _, gv := range calicoGroups {
-		resources, err := k.served(gv)
-		if err != nil {
-			return err
-		}
-		for _, resource := range resources {
-			infos = append(infos, kindInfo{resource: resource})
-		}
-	}
-	for _, kind := range []string{"v1/Node", "v1/Service", "v1/Secret", "discovery.k8s.io/v1/EndpointSlice"} {
-		info, err := kindNamed(kind)
-		if err != nil {
-			return err
-		}
-		infos = append(infos, info)
-	}
-	for _, info := range infos {
-		if err := k.clearKind(info, keep); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (k *Kube) clearKind(info kindInfo, keep map[place]bool) error {
-	var items []unstructured.Unstructured
-	err := k.try("list "+info.resource.Resource, func(ctx context.Context) error {
-		list, err := k.dynamic.Resource(info.resource).List(ctx, metav1.ListOptions{})
-		if err == nil {
-			items = list.Items
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	for _, o := range items {
-		if keep[placeOf(info, &o)] || o.GetKind() == "Service" && o.GetNamespace() == "default" && o.GetName() == "kubernetes" {
-			continue
-		}
-		if err := k.delete(info, o.GetNamespace(), o.GetName()); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -13,16 +13,16 @@ import (
 // called from any goroutine.
 type Proxy struct {
 	t       testing.TB
-	target  string
 	address string
-	in, out atomic.Int64
 	running sync.WaitGroup
 
+	in, out, accepted atomic.Int64
+
 	mu       sync.Mutex
+	target   string
 	listener net.Listener
 	open     chan struct{} // closed while it copies
 	links    map[*link]bool
-	accepted int
 	ended    bool
 }
 
@@ -59,18 +59,21 @@ func (p *Proxy) Address() string { return p.address }
 // URL returns where the proxy listens, for a scheme such as "http".
 func (p *Proxy) URL(scheme string) string { return scheme + "://" + p.address }
 
-// Connections returns how many connections have been accepted so far.
-func (p *Proxy) Connections() int {
+// Accepted returns how many connections have been accepted so far.
+func (p *Proxy) Accepted() int64 { return p.accepted.Load() }
+
+// FromServer returns how much has come from the server so far, in bytes.
+func (p *Proxy) FromServer() int64 { return p.in.Load() }
+
+// ToServer returns how much has gone to the server so far, in bytes.
+func (p *Proxy) ToServer() int64 { return p.out.Load() }
+
+// Lead has new connections go to another server, given as host:port.
+func (p *Proxy) Lead(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.accepted
+	p.target = target
 }
-
-// BytesIn returns how much has come from the server so far, in bytes.
-func (p *Proxy) BytesIn() int64 { return p.in.Load() }
-
-// BytesOut returns how much has gone to the server so far, in bytes.
-func (p *Proxy) BytesOut() int64 { return p.out.Load() }
 
 // Pause stops copying, both ways. Nothing is closed, not even what one end has closed;
 // new connections are accepted, and as silent. What is on its way may still arrive.
@@ -176,7 +179,7 @@ func (p *Proxy) add(from net.Listener, client net.Conn) *link {
 		client.Close()
 		return nil
 	}
-	p.accepted++
+	p.accepted.Add(1)
 	l := &link{client: client, cut: make(chan struct{})}
 	p.links[l] = true
 	return l
@@ -194,7 +197,10 @@ func (p *Proxy) serve(l *link) {
 }
 
 func (p *Proxy) connect(l *link) bool {
-	server, err := net.Dial("tcp", p.target)
+	p.mu.Lock()
+	target := p.target
+	p.mu.Unlock()
+	server, err := net.Dial("tcp", target)
 	if err != nil {
 		return false
 	}

@@ -98,10 +98,10 @@ func TestProxyPause(t *testing.T) {
 	p.Resume()
 	hears(t, conn, "two")
 	hears(t, other, "three")
-	if n := p.Connections(); n != 2 {
+	if n := p.Accepted(); n != 2 {
 		t.Errorf("%d connections", n)
 	}
-	if in, out := p.BytesIn(), p.BytesOut(); in != 14 || out != 14 {
+	if in, out := p.FromServer(), p.ToServer(); in != 14 || out != 14 {
 		t.Errorf("%d bytes in, %d out", in, out)
 	}
 }

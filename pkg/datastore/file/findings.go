@@ -78,7 +78,7 @@ func (r *reader) findPlace(f *findings, p *place, status bool) {
 		problem := problem(p.path, "there is no such directory")
 		problem.Hint = "check --endpoint-status"
 		f.trouble([]calico.Problem{problem}, false)
-	default:
+	case !r.o.EndpointStatusQuiet:
 		f.problems = append(f.problems, noEndpointStatus(p.path))
 	}
 }

@@ -19,12 +19,15 @@ import (
 
 // Options are those of a Source.
 type Options struct {
-	// Paths are files and directories as for Load, but for standard input.
+	// Paths are files and directories as for Load, but for standard input. There may be none
+	// when there is endpoint status to read.
 	Paths []string
 	// EndpointStatus is the directory of endpoint-status files, empty for none. With
 	// EndpointStatusMust it must exist; else one that does not is as good as an empty one.
 	EndpointStatus     string
 	EndpointStatusMust bool
+	// EndpointStatusQuiet says nothing about a directory that does not exist.
+	EndpointStatusQuiet bool
 	// Poll is how often files are looked at even if the kernel reports nothing; 10 s when zero.
 	Poll time.Duration
 	// Quiet is how long files must not have changed before they are read; 100 ms when zero.
@@ -48,7 +51,7 @@ type Source struct {
 
 // New makes a Source. The error says which of the options makes no sense.
 func New(o Options) (*Source, error) {
-	if len(o.Paths) == 0 {
+	if len(o.Paths) == 0 && o.EndpointStatus == "" {
 		return nil, errors.New("no file or directory to watch is named")
 	}
 	for _, path := range o.Paths {

@@ -254,3 +254,15 @@ func TestEndpointStatusMust(t *testing.T) {
 	mkdir(t, m.o.EndpointStatus)
 	r.want(t, poolAt("a", 0))
 }
+
+func TestSourceOfNothingButEndpointStatus(t *testing.T) {
+	eachMode(t, func(t *testing.T, m mode) {
+		dir := filepath.Join(t.TempDir(), "endpoint-status")
+		m.o.EndpointStatus = dir
+		r := m.start(t)
+		r.want(t, " | endpoint-status") // there is no such directory
+		mkdir(t, dir)
+		write(t, filepath.Join(dir, "k8s default%2Fpod eth0"), `{"ifaceName":"cali1","ipv4Nets":["192.0.2.9/32"],"bgpPeerName":"vm"}`)
+		r.until(t, " | cali1") // the directory may be seen before the file
+	})
+}

@@ -164,6 +164,13 @@ func (p *Part) Note(problems ...calico.Problem) {
 	p.store.touch(changed)
 }
 
+// Connected tells whether the part can be watched, as far as it was told.
+func (p *Part) Connected() bool {
+	p.store.mu.Lock()
+	defer p.store.mu.Unlock()
+	return p.status.connected
+}
+
 // Len is how many objects are in use.
 func (p *Part) Len() int {
 	p.store.mu.Lock()

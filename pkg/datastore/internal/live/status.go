@@ -1,6 +1,7 @@
 package live
 
 import (
+	"slices"
 	"time"
 
 	"github.com/birdconfd/birdconfd/pkg/datastore"
@@ -27,9 +28,6 @@ func (s *Store) Status() datastore.Status {
 		out.Parts = append(out.Parts, datastore.PartStatus{Name: p.o.Name, Connected: p.status.connected, Synced: p.status.synced,
 			Optional: p.o.Optional, Objects: p.inUse(), Revision: p.status.revision, SyncedAt: p.status.at, LastError: p.status.err})
 		out.Reconnects += p.status.losses
-		if out.LastError == "" && p.status.err != "" {
-			out.LastError = p.o.Name + ": " + p.status.err
-		}
 		if p.o.Optional {
 			continue
 		}
@@ -40,5 +38,26 @@ func (s *Store) Status() datastore.Status {
 		}
 		first = false
 	}
+	out.LastError = s.trouble()
 	return out
+}
+
+// trouble is what is wrong: with everything, or with the first part that something is wrong
+// with.
+func (s *Store) trouble() string {
+	var all []string
+	for _, p := range s.parts {
+		if !p.o.Optional {
+			all = append(all, p.status.err)
+		}
+	}
+	if common := slices.Compact(all); len(all) > 1 && len(common) == 1 && common[0] != "" {
+		return common[0]
+	}
+	for _, p := range s.parts {
+		if p.status.err != "" {
+			return p.o.Name + ": " + p.status.err
+		}
+	}
+	return ""
 }

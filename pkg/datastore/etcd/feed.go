@@ -1,0 +1,194 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/birdconfd/birdconfd/pkg/calico"
+	"github.com/birdconfd/birdconfd/pkg/datastore/internal/live"
+)
+
+// Feed fills the parts of a store. It implements live.Feed.
+type Feed struct {
+	o     Options
+	log   *slog.Logger
+	kinds []*kind
+
+	// What follows belongs to the goroutine of Run.
+	store identity
+	// listed tells that everything was read once, so that only what is newer matters.
+	listed bool
+	denied map[*kind]calico.Problem
+	lost   time.Time // since when there is no connection; zero while there is one
+}
+
+// identity tells one etcd from another, and one state of it from an older one: neither its
+// term nor its revision ever gets smaller.
+type identity struct {
+	cluster, term uint64
+	revision      int64
+}
+
+func identityOf(h *etcdserverpb.ResponseHeader) identity {
+	return identity{h.ClusterId, h.RaftTerm, h.Revision}
+}
+
+// NewFeed adds the parts that etcd has to a store: those of Calico's resources and nodes, and
+// of the node's block affinities.
+func NewFeed(store *live.Store, o Options) *Feed {
+	o = o.complete()
+	return &Feed{o: o, log: o.Logger, kinds: kinds(store, o), denied: map[*kind]calico.Problem{}}
+}
+
+// Need implements live.Feed. Neither Services nor Secrets are in etcd.
+func (f *Feed) Need(live.Needs) bool { return false }
+
+// errAnew asks for everything to be read anew at once.
+var errAnew = errors.New("everything must be read anew")
+
+// Run implements live.Feed.
+func (f *Feed) Run(ctx context.Context) {
+	f.lost = time.Now()
+	for failures := 0; ; {
+		began := time.Now()
+		err := f.round(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(began) > longestRetry { // it went well for some time
+			failures = 0
+		}
+		if errors.Is(err, errAnew) {
+			f.listed = false
+			if failures == 0 {
+				failures++
+				continue
+			}
+		} else {
+			f.lose(err)
+		}
+		wait := min(f.o.Retry<<min(failures, 10), longestRetry)
+		failures++
+		if !sleep(ctx, jitter(wait, 0.5)) {
+			return
+		}
+	}
+}
+
+// round connects, reads what is missing, and watches until that fails.
+func (f *Feed) round(ctx context.Context) error {
+	client, err := f.o.Connection.Connect()
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer client.Close()
+	ctx, cut := context.WithCancelCause(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cut(nil)
+	running.Go(func() { cut(broken(ctx, client)) })
+	clear(f.denied)
+	if err := f.use(ctx, client); err != nil && context.Cause(ctx) == nil {
+		return err // the connection itself is sound
+	}
+	err = context.Cause(ctx)
+	if errors.Is(err, errCut) {
+		if found := f.o.Connection.diagnose(ctx, client.Endpoints()); found != nil {
+			err = found
+		}
+	}
+	return err
+}
+
+// use reads what is missing, and watches until that fails.
+func (f *Feed) use(ctx context.Context, client *clientv3.Client) error {
+	if f.listed {
+		if err := f.recognize(ctx, client); err != nil {
+			return err
+		}
+	}
+	if !f.listed {
+		if err := f.list(ctx, client); err != nil {
+			return err
+		}
+	}
+	return f.watch(ctx, client)
+}
+
+// recognize asks whether this is still the etcd that was read, or one that knows less.
+func (f *Feed) recognize(ctx context.Context, client *clientv3.Client) error {
+	r, err := get(ctx, client, f.o.Timeout, f.kinds[0].prefix, clientv3.WithCountOnly())
+	if err != nil {
+		return fmt.Errorf("ask for the revision: %w", err)
+	}
+	if f.other(identityOf(r.Header)) {
+		f.listed = false
+	}
+	return nil
+}
+
+// other tells whether an answer comes from another etcd than the one that was read, or from
+// one that was put back to an older state. What is newer is remembered.
+func (f *Feed) other(now identity) bool {
+	switch {
+	case now.cluster != f.store.cluster:
+		f.log.Warn("this is another etcd cluster than before; everything is read anew", "cluster_id", fmt.Sprintf("%x", now.cluster))
+	case now.revision < f.store.revision || now.term < f.store.term:
+		f.log.Warn("etcd has gone back to an older state; everything is read anew", "revision", now.revision, "known", f.store.revision)
+	default:
+		f.store = now
+		return false
+	}
+	return true
+}
+
+// lose reports that there is no connection.
+func (f *Feed) lose(err error) {
+	if f.lost.IsZero() {
+		f.lost = time.Now()
+		f.log.Warn("etcd cannot be watched any more; what is known stays in use", "error", err)
+	}
+	for _, k := range f.kinds {
+		if p, denied := f.denied[k]; denied {
+			k.part.Lost(err, p)
+			continue
+		}
+		k.part.Lost(err)
+	}
+}
+
+// find reports that everything is watched.
+func (f *Feed) find() {
+	if f.lost.IsZero() {
+		return
+	}
+	f.log.Info("watching etcd", "revision", f.store.revision, "away", time.Since(f.lost).Round(time.Millisecond))
+	f.lost = time.Time{}
+	for _, k := range f.kinds {
+		k.part.Found()
+	}
+}
+
+// jitter changes a duration by a random part of it, either way.
+func jitter(d time.Duration, part float64) time.Duration {
+	return time.Duration(float64(d) * (1 + part*(2*rand.Float64()-1)))
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,4 @@
+package kube
+
+// HostnameHash is for tests.
+var HostnameHash = hostnameHash

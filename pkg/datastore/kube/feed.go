@@ -1,0 +1,206 @@
+package kube
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+
+	"github.com/birdconfd/birdconfd/pkg/datastore/internal/live"
+)
+
+// longestRetry bounds how long to wait before something is tried again.
+const longestRetry = 30 * time.Second
+
+// Feed fills the parts of a store. It implements live.Feed.
+type Feed struct {
+	o       Options
+	log     *slog.Logger
+	store   *live.Store
+	clients *clients
+	calico  []*watcher // of Calico's resources
+	nodes   *watcher
+	prune   chan struct{}
+
+	mu      sync.Mutex
+	ctx     context.Context // nil before Run
+	running sync.WaitGroup
+	needed  map[string]*needed
+	away    map[*watcher]bool // those that cannot watch
+	since   time.Time         // since when there are any
+}
+
+// needed is a watcher that may be stopped.
+type needed struct {
+	*watcher
+	stop func() // nil before it runs
+}
+
+var quietKlog = sync.OnceFunc(func() { klog.SetLogger(logr.Discard()) })
+
+// NewFeed adds the parts that are always read to a store. It connects to nothing. The error
+// says what is wrong with the configuration.
+func NewFeed(store *live.Store, o Options) (*Feed, error) {
+	quietKlog() // what the libraries have to say is said in other words, by this package
+	o = o.complete()
+	c, err := newClients(o.Config)
+	if err != nil {
+		return nil, err
+	}
+	f := &Feed{o: o, log: o.Logger, store: store, clients: c, prune: make(chan struct{}, 1), needed: map[string]*needed{},
+		away: map[*watcher]bool{}, since: time.Now()}
+	if o.Calico {
+		for _, r := range calicoResources(o) {
+			w := f.newWatcher(r)
+			f.calico = append(f.calico, w)
+			f.away[w] = true
+		}
+		f.nodes = f.newWatcher(nodes)
+		f.away[f.nodes] = true
+	}
+	return f, nil
+}
+
+// Run implements live.Feed.
+func (f *Feed) Run(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	f.mu.Lock()
+	f.ctx = ctx
+	for _, n := range f.needed {
+		f.start(n)
+	}
+	if f.nodes != nil {
+		f.running.Go(func() { f.runOne(ctx, f.nodes) })
+		f.running.Go(func() { f.runCalico(ctx) })
+	}
+	f.mu.Unlock()
+	<-ctx.Done()
+	f.mu.Lock()
+	f.ctx = nil
+	f.mu.Unlock()
+	f.running.Wait()
+}
+
+// runCalico finds out where Calico's resources are, and watches them.
+func (f *Feed) runCalico(ctx context.Context) {
+	var gv groupVersion
+	for wait := f.o.Retry; ; wait = min(2*wait, longestRetry) {
+		var err error
+		if gv, err = f.clients.choose(ctx, f.o.Group); err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		for _, w := range f.calico {
+			w.lost(plainError(err))
+		}
+		if !sleep(ctx, jitter(wait)) {
+			return
+		}
+	}
+	f.running.Go(func() { f.watchPruning(ctx, gv) })
+	for _, w := range f.calico {
+		w.gv, w.lister = gv, f.clients.custom(gv.WithResource(w.plural))
+		f.running.Go(func() { w.run(ctx) })
+	}
+}
+
+func (f *Feed) runOne(ctx context.Context, w *watcher) {
+	w.lister = w.list(f.clients)
+	w.run(ctx)
+}
+
+// Need implements live.Feed.
+func (f *Feed) Need(n live.Needs) bool {
+	wanted := map[string]resource{}
+	if n.Services {
+		for _, r := range services {
+			wanted[r.name] = r
+		}
+	}
+	for _, name := range n.Secrets {
+		r := secret(f.o.SecretNamespace, name)
+		wanted[r.name] = r
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	changed := false
+	for name, have := range f.needed {
+		if _, still := wanted[name]; still {
+			continue
+		}
+		if have.stop != nil {
+			have.stop()
+		}
+		have.part.Drop()
+		delete(f.needed, name)
+		delete(f.away, have.watcher)
+		changed = true
+	}
+	for name, r := range wanted {
+		if f.needed[name] != nil {
+			continue
+		}
+		f.needed[name] = &needed{watcher: f.newWatcher(r)}
+		f.start(f.needed[name])
+		changed = true
+	}
+	return changed
+}
+
+// start has something that is needed watched, if the feed runs.
+func (f *Feed) start(n *needed) {
+	if f.ctx == nil {
+		return
+	}
+	var ctx context.Context
+	ctx, n.stop = context.WithCancel(f.ctx)
+	f.running.Go(func() { f.runOne(ctx, n.watcher) })
+}
+
+// lost and found log the loss of the server, or of a part of what it has, once.
+func (f *Feed) lost(w *watcher, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.away[w] || w.optional && f.needed[w.name] == nil {
+		return
+	}
+	if len(f.away) == 0 {
+		f.since = time.Now()
+		f.log.Warn("Kubernetes cannot be watched any more, at least in part; what is known stays in use", "part", w.name, "error", err)
+	}
+	f.away[w] = true
+}
+
+func (f *Feed) found(w *watcher) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.away[w] {
+		return
+	}
+	if delete(f.away, w); len(f.away) == 0 {
+		f.log.Info("watching Kubernetes", "away", time.Since(f.since).Round(time.Millisecond))
+	}
+}
+
+// jitter changes a duration by up to a half of it, either way.
+func jitter(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.5 + rand.Float64()))
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

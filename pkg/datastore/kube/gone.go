@@ -1,0 +1,161 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/birdconfd/birdconfd/pkg/calico"
+	"github.com/birdconfd/birdconfd/pkg/datastore/internal/live"
+)
+
+// When a custom resource is removed, the API server first deletes all its objects, and tells
+// each watcher so. None of these deletions was meant for BIRD.
+
+// doom notes that an object is said to be deleted.
+func (w *watcher) doom(key string) {
+	w.mu.Lock()
+	w.doomed[key] = time.Now()
+	w.mu.Unlock()
+	select {
+	case w.judge <- struct{}{}:
+	default:
+	}
+}
+
+// judgeDoomed lets go of deleted objects once it is clear that their resource stays.
+func (w *watcher) judgeDoomed(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.judge:
+		}
+		wait := w.feed.o.Settle
+		for w.some() {
+			if !sleep(ctx, jitter(wait)) {
+				return
+			}
+			if w.judgeOnce(ctx) {
+				continue
+			}
+			wait = min(2*wait, longestRetry)
+		}
+	}
+}
+
+func (w *watcher) some() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.doomed) > 0
+}
+
+// judgeOnce reports whether deletions are believed.
+func (w *watcher) judgeOnce(ctx context.Context) bool {
+	asked := time.Now()
+	p, err := w.feed.clients.presence(ctx, w.gv, w.plural)
+	if ctx.Err() != nil {
+		return false
+	}
+	if err != nil {
+		w.lost(fmt.Errorf("%s: %w", w.plural, plainError(err)))
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if p != served {
+		clear(w.doomed) // the watch is about to end, and then a list tells what there is
+		w.lost(fmt.Errorf("%s: %w", w.plural, errLeaving), w.goneProblem())
+		return true
+	}
+	for key, since := range w.doomed {
+		// What was deleted just before the question may have been in vain.
+		if asked.Sub(since) >= w.feed.o.Settle/2 {
+			delete(w.doomed, key)
+			w.part.Remove(key, "")
+		}
+	}
+	return true
+}
+
+var errLeaving = errors.New("the resource is being removed from the API server")
+
+// goneProblem says that a resource is gone.
+func (w *watcher) goneProblem() calico.Problem {
+	return calico.Problem{Severity: calico.Error, Rule: calico.RuleNotInstalled,
+		Message: fmt.Sprintf("the API server does not have %s.%s any more; the %d that are known stay in use", w.plural, w.gv.Group, w.part.Len()),
+		Hint:    "install Calico's CRDs again"}
+}
+
+// notFound tells what it means that the server does not know the resource: that it is gone, or
+// that there never was one, and so no object either.
+func (w *watcher) notFound(ctx context.Context) (p calico.Problem, empty bool) {
+	if w.part.Len() > 0 {
+		p = w.goneProblem()
+		if has, err := w.feed.clients.groups(ctx); err == nil && w.gv == groupV1 && slices.Contains(has, groupV3.Group) && !slices.Contains(has, groupV1.Group) {
+			p.Hint = "Calico's resources have moved to projectcalico.org/v3: restart birdconfd"
+		}
+		return p, false
+	}
+	now, err := w.feed.clients.presence(ctx, w.gv, w.plural)
+	if err == nil && now == absent {
+		return calico.Problem{Severity: calico.Warning, Rule: calico.RuleNotInstalled,
+			Message: fmt.Sprintf("the API server does not have %s.%s, though others of that group; there are none, as far as this is concerned", w.plural, w.gv.Group),
+			Hint:    "install Calico's CRDs in full"}, true
+	}
+	return calico.Problem{Severity: calico.Error, Rule: calico.RuleNotInstalled,
+		Message: fmt.Sprintf("the API server does not have %s.%s, without which nothing is rendered", w.plural, w.gv.Group),
+		Hint:    "install Calico's CRDs"}, false
+}
+
+// believable makes sure that a list which lacks objects that are known is not one of a
+// resource that is being removed.
+func (w *watcher) believable(items []live.Item) error {
+	if !w.custom || len(items) >= w.part.Len() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), requestLimit)
+	defer cancel()
+	p, err := w.feed.clients.presence(ctx, w.gv, w.plural)
+	if err == nil && p != served {
+		err = errLeaving
+	}
+	if err != nil {
+		w.lost(fmt.Errorf("%s: %w", w.plural, err), w.goneProblem())
+	}
+	return err
+}
+
+func isEmpty(list runtime.Object) bool { return meta.LenList(list) == 0 }
+
+// unlabelled looks for affinities of the node that have no labels, as an older Calico wrote
+// them. It only does so where there are none with labels.
+func (w *watcher) unlabelled(ctx context.Context, none runtime.Object) (runtime.Object, error) {
+	out, ok := none.(*unstructured.UnstructuredList)
+	if !ok {
+		return none, nil
+	}
+	next := metav1.ListOptions{Limit: 500, LabelSelector: "!" + hostnameLabel}
+	for {
+		page, err := w.lister.list(ctx, next)
+		if err != nil {
+			return nil, err
+		}
+		list := page.(*unstructured.UnstructuredList)
+		for _, a := range list.Items {
+			if node, _, _ := unstructured.NestedString(a.Object, "spec", "node"); node == w.feed.o.Node {
+				out.Items = append(out.Items, a)
+			}
+		}
+		if next.Continue = list.GetContinue(); next.Continue == "" {
+			return out, nil
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/birdconfd/birdconfd/pkg/calico"
+)
+
+// pruningPause is the least time between two looks at what a CRD has: the answer is large.
+const pruningPause = time.Minute
+
+// checkPruning has it looked up soon whether the server drops our fields.
+func (f *Feed) checkPruning() {
+	select {
+	case f.prune <- struct{}{}:
+	default:
+	}
+}
+
+// watchPruning finds out whether the server drops our fields from BGPConfigurations: when they
+// have been read, and after each change of one.
+func (f *Feed) watchPruning(ctx context.Context, gv groupVersion) {
+	configurations := f.calico[0]
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.prune:
+		}
+		if has, err := f.clients.hasWait(ctx, gv); err == nil {
+			if has {
+				configurations.part.Note()
+			} else {
+				configurations.part.Note(pruned(gv))
+			}
+		}
+		if !sleep(ctx, pruningPause) {
+			return
+		}
+	}
+}
+
+// ourField is the field of ours that stands for both.
+const ourField = "gracefulRestartWait"
+
+func pruned(gv groupVersion) calico.Problem {
+	return calico.Problem{Severity: calico.Info, Rule: calico.RulePruned, Resource: "BGPConfiguration/default",
+		Field:   "spec." + ourField,
+		Message: fmt.Sprintf("the API server drops this field and gracefulRestartWaitFor from every BGPConfiguration, since bgpconfigurations.%s does not have them", gv.Group),
+		Hint: fmt.Sprintf("kubectl patch crd bgpconfigurations.%s --type json --patch-file etc/crd/bgpconfigurations-%s.json, or use the annotations birdconfd/graceful-restart-wait and birdconfd/graceful-restart-wait-for",
+			gv.Group, gv.Version)}
+}
+
+// hasWait tells whether the schema of BGPConfigurations has our field.
+func (c *clients) hasWait(ctx context.Context, gv groupVersion) (bool, error) {
+	var answer struct {
+		Components struct {
+			Schemas map[string]struct {
+				Kinds      json.RawMessage `json:"x-kubernetes-group-version-kind"`
+				Properties struct {
+					Spec struct {
+						Properties map[string]json.RawMessage
+						Preserve   bool `json:"x-kubernetes-preserve-unknown-fields"`
+					}
+				}
+			}
+		}
+	}
+	if err := c.get(ctx, "/openapi/v3/apis/"+gv.String(), &answer); err != nil {
+		return false, err
+	}
+	for _, s := range answer.Components.Schemas {
+		if strings.Contains(string(s.Kinds), `"BGPConfiguration"`) {
+			_, has := s.Properties.Spec.Properties[ourField]
+			return has || s.Properties.Spec.Preserve, nil
+		}
+	}
+	return false, fmt.Errorf("the schema of %s has no BGPConfiguration", gv)
+}

@@ -1,0 +1,292 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"github.com/birdconfd/birdconfd/pkg/calico"
+	"github.com/birdconfd/birdconfd/pkg/datastore/internal/live"
+)
+
+// watcher keeps one part of the store in step with one resource. It is the store of a
+// reflector, which lists, watches and goes on after interruptions.
+type watcher struct {
+	resource
+	feed *Feed
+	part *live.Part
+	// lister and gv are set before it runs.
+	lister lister
+	gv     groupVersion
+
+	open atomic.Int32 // watches
+
+	mu sync.Mutex
+	// doomed are objects that the server says were deleted, which is not believed yet.
+	doomed map[string]time.Time
+	judge  chan struct{} // wakes up who judges about them
+}
+
+func (f *Feed) newWatcher(r resource) *watcher {
+	w := &watcher{resource: r, feed: f, doomed: map[string]time.Time{}, judge: make(chan struct{}, 1)}
+	w.part = f.store.Part(live.PartOptions{Name: r.name, Optional: r.optional, HoldEmpty: f.holdEmpty(r),
+		Decode: func(i live.Item) (calico.Object, []calico.Problem) { return calico.DecodeObject("", i.Data) }})
+	return w
+}
+
+// holdEmpty is for resources that are never empty but by accident, or by being removed.
+func (f *Feed) holdEmpty(r resource) time.Duration {
+	if r.custom || r.plural == "nodes" {
+		return f.o.HoldEmpty
+	}
+	return 0
+}
+
+// run watches until the context ends.
+func (w *watcher) run(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	if w.custom {
+		running.Go(func() { w.judgeDoomed(ctx) })
+	}
+	logger := logr.Discard() // what matters is reported by list and watch below
+	running.Go(func() { w.beat(ctx) })
+	r := cache.NewReflectorWithOptions(listWatch{w}, nil, w, cache.ReflectorOptions{Name: w.name, Logger: &logger, TypeDescription: w.name})
+	r.RunWithContext(klog.NewContext(ctx, logger))
+}
+
+// longestGap is how long there may be no watch before it counts as lost. The library tries
+// some failures again for a long time before it tells of them.
+const longestGap = 5 * time.Second
+
+var errGap = errors.New("the watch has ended, and the API server does not answer a new one")
+
+// beat notes that what is known is the newest, as long as it is watched. Bookmarks tell that
+// too, but only once in a while.
+func (w *watcher) beat(ctx context.Context) {
+	ended := time.Now()
+	for sleep(ctx, w.feed.o.Heartbeat) {
+		switch now := time.Now(); {
+		case w.open.Load() > 0:
+			w.part.Seen("")
+			ended = now
+		case now.Sub(ended) > longestGap && w.part.Connected():
+			w.lost(errGap)
+		}
+	}
+}
+
+// listWatch lists and watches for a reflector, and notes how that goes, which the reflector
+// keeps to itself.
+type listWatch struct{ w *watcher }
+
+// IsWatchListSemanticsUnSupported has affinities listed, since those that have no labels can
+// only be found that way.
+func (l listWatch) IsWatchListSemanticsUnSupported() bool { return l.w.plural == "blockaffinities" }
+
+func (l listWatch) restrict(o metav1.ListOptions) metav1.ListOptions {
+	o.LabelSelector, o.FieldSelector = l.w.labels, l.w.field
+	return o
+}
+
+// List implements cache.ListerWatcher.
+func (l listWatch) List(o metav1.ListOptions) (runtime.Object, error) {
+	return l.ListWithContext(context.Background(), o)
+}
+
+// Watch implements cache.ListerWatcher.
+func (l listWatch) Watch(o metav1.ListOptions) (watch.Interface, error) {
+	return l.WatchWithContext(context.Background(), o)
+}
+
+// ListWithContext implements cache.ListerWatcherWithContext.
+func (l listWatch) ListWithContext(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	list, err := l.w.lister.list(ctx, l.restrict(o))
+	if err == nil && l.w.plural == "blockaffinities" && isEmpty(list) && o.Continue == "" {
+		list, err = l.w.unlabelled(ctx, list)
+	}
+	if err != nil {
+		l.w.failed(ctx, "list", err)
+	}
+	return list, err
+}
+
+// WatchWithContext implements cache.ListerWatcherWithContext.
+func (l listWatch) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	stream, err := l.w.lister.watch(ctx, l.restrict(o))
+	if err != nil {
+		l.w.failed(ctx, "watch", err)
+		return nil, err
+	}
+	l.w.part.Found()
+	l.w.feed.found(l.w)
+	l.w.open.Add(1)
+	return &counted{stream, sync.OnceFunc(func() { l.w.open.Add(-1) })}, nil
+}
+
+// counted is a watch that counts as long as it is open.
+type counted struct {
+	watch.Interface
+	ended func()
+}
+
+// Stop implements watch.Interface. Whoever watches calls it also when the watch has ended by
+// itself.
+func (c *counted) Stop() {
+	c.ended()
+	c.Interface.Stop()
+}
+
+// failed reports that the server did not do what was asked.
+func (w *watcher) failed(ctx context.Context, verb string, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	var problems []calico.Problem
+	switch {
+	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.IsInvalid(err):
+		return // the reflector lists anew
+	case apierrors.IsForbidden(err):
+		problems = append(problems, w.forbidden(verb))
+	case apierrors.IsNotFound(err) && w.custom:
+		p, empty := w.notFound(ctx)
+		if empty {
+			w.part.Replace(nil, "")
+			w.part.Note(p)
+			w.feed.found(w)
+			return
+		}
+		problems = append(problems, p)
+	}
+	w.lost(fmt.Errorf("%s %s: %w", verb, w.plural, plainError(err)), problems...)
+}
+
+func (w *watcher) lost(err error, problems ...calico.Problem) {
+	w.part.Lost(err, problems...)
+	w.feed.lost(w, err)
+}
+
+// plainError takes out of an error what differs from one try to the next, or says little.
+func plainError(err error) error {
+	if apierrors.IsUnauthorized(err) {
+		return errors.New("the API server does not accept the credentials (Unauthorized)")
+	}
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err // without the URL, which is long
+	}
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Message != "" {
+		return errors.New(status.Status().Message)
+	}
+	return err
+}
+
+// forbidden tells which permission is missing.
+func (w *watcher) forbidden(verb string) calico.Problem {
+	what := w.plural
+	if group := w.groupName(); group != "" {
+		what += "." + group
+	}
+	where := "ClusterRole in etc/rbac/birdconfd.yaml"
+	if w.plural == "secrets" {
+		what, where = fmt.Sprintf("%s (%s in namespace %s)", what, w.name, w.namespace), "Role in etc/rbac/passwords.yaml"
+	}
+	return calico.Problem{Severity: calico.Error, Rule: calico.RuleForbidden,
+		Message: fmt.Sprintf("the API server does not let this account %s %s%s", verb, what, w.without),
+		Hint:    "the " + where + " has what is needed"}
+}
+
+func (w *watcher) groupName() string {
+	if w.custom {
+		return w.gv.Group
+	}
+	return w.group
+}
+
+// Transformer implements cache.TransformingStore: what is collected before a list is complete
+// is slim already.
+func (w *watcher) Transformer() cache.TransformFunc {
+	return func(o any) (any, error) { return cut(o) }
+}
+
+// Add implements cache.ReflectorStore.
+func (w *watcher) Add(o any) error { return w.Update(o) }
+
+// Update implements cache.ReflectorStore.
+func (w *watcher) Update(o any) error {
+	s, err := cut(o)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	delete(w.doomed, s.key())
+	w.mu.Unlock()
+	w.part.Put(live.Item{Key: s.key(), Data: s.data}, s.ResourceVersion)
+	w.changed()
+	return nil
+}
+
+// Delete implements cache.ReflectorStore.
+func (w *watcher) Delete(o any) error {
+	s, err := cut(o)
+	if err != nil {
+		return err
+	}
+	if !w.custom {
+		w.part.Remove(s.key(), s.ResourceVersion)
+		return nil
+	}
+	w.doom(s.key())
+	return nil
+}
+
+// Replace implements cache.ReflectorStore.
+func (w *watcher) Replace(list []any, revision string) error {
+	items := make([]live.Item, 0, len(list))
+	for _, o := range list {
+		s, err := cut(o)
+		if err != nil {
+			return err
+		}
+		items = append(items, live.Item{Key: s.key(), Data: s.data})
+	}
+	if err := w.believable(items); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	clear(w.doomed) // the list says what there is
+	w.mu.Unlock()
+	w.part.Note()
+	w.part.Replace(items, revision)
+	w.feed.found(w)
+	w.changed()
+	return nil
+}
+
+// Bookmark implements cache.ReflectorBookmarkStore.
+func (w *watcher) Bookmark(revision string) error {
+	w.part.Seen(revision)
+	return nil
+}
+
+// Resync implements cache.ReflectorStore. There is nothing to do.
+func (w *watcher) Resync() error { return nil }
+
+// changed has it looked up again whether fields are dropped.
+func (w *watcher) changed() {
+	if w.plural == "bgpconfigurations" {
+		w.feed.checkPruning()
+	}
+}
