@@ -26,13 +26,13 @@ func (e *Etcd) makeCertificates() error {
 	if _, _, err := e.certify("client", "birdconfd", ca, caKey); err != nil {
 		return err
 	}
-	e.CAFile, e.CertFile, e.KeyFile = e.file("ca.crt"), e.file("client.crt"), e.file("client.key")
+	e.CAFile, e.CertFile, e.KeyFile = e.file("ca.pem"), e.file("client.pem"), e.file("client-key.pem")
 	return nil
 }
 
-// certify writes file.crt and file.key, signed by an authority, or by itself without one.
+// certify writes file.pem and file-key.pem, signed by an authority, or by itself without one.
 func (e *Etcd) certify(file, name string, ca *x509.Certificate, caKey *ecdsa.PrivateKey) (*x509.Certificate, *ecdsa.PrivateKey, error) {
-	key, err := newKey(e.file(file + ".key"))
+	key, err := newKey(e.file(file + "-key.pem"))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -59,7 +59,7 @@ func (e *Etcd) certify(file, name string, ca *x509.Certificate, caKey *ecdsa.Pri
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the certificate of %s: %w", name, err)
 	}
-	if err := writePEM(e.file(file+".crt"), "CERTIFICATE", der); err != nil {
+	if err := writePEM(e.file(file+".pem"), "CERTIFICATE", der); err != nil {
 		return nil, nil, err
 	}
 	c, err = x509.ParseCertificate(der)

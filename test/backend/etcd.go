@@ -27,7 +27,8 @@ type EtcdOptions struct {
 // test.
 type Etcd struct {
 	// CAFile, CertFile and KeyFile are what a client needs, in PEM, empty without TLS.
-	// The certificate is for the user "birdconfd".
+	// The certificate is for the user "birdconfd"; server.pem and server-key.pem, which are
+	// the server's, lie beside them.
 	CAFile, CertFile, KeyFile string
 	// User and Password are those of the user who may only read what birdconfd reads,
 	// empty without Auth.
@@ -135,7 +136,7 @@ func (e *Etcd) flags(m *member, cluster string) []string {
 	}
 	if e.options.TLS {
 		args = append(args, "--client-cert-auth", "--trusted-ca-file="+e.CAFile,
-			"--cert-file="+e.file("server.crt"), "--key-file="+e.file("server.key"))
+			"--cert-file="+e.file("server.pem"), "--key-file="+e.file("server-key.pem"))
 	}
 	if ttl := e.options.TokenTTL; ttl != 0 {
 		args = append(args, "--auth-token-ttl="+strconv.Itoa(ttl))
