@@ -5,28 +5,41 @@ TOOLS := $(CURDIR)/.tools
 
 # The BIRD daemons that the tests talk to. Whoever names other ones needs no packages.
 own_bird := $(filter environment command,$(origin BIRDCONFD_TEST_BIRD))
+own_servers := $(filter environment command,$(origin BIRDCONFD_TEST_SERVERS))
 export BIRDCONFD_TEST_BIRD  ?= $(TOOLS)/bird1/usr/sbin/bird
 export BIRDCONFD_TEST_BIRD6 ?= $(TOOLS)/bird1/usr/sbin/bird6
 export BIRDCONFD_TEST_BIRD2 ?= $(TOOLS)/bird2/usr/sbin/bird
+
+# The servers that the tests talk to: etcd and kube-apiserver, and an etcd that is old.
+export BIRDCONFD_TEST_SERVERS ?= $(TOOLS)/servers
+export BIRDCONFD_TEST_ETCD34  ?= $(TOOLS)/etcd34/usr/bin/etcd
 
 .PHONY: help
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-10s %s\n", $$1, $$2 }'
 
 .PHONY: tools
-tools: ## put BIRD 1.6 and BIRD 2 into .tools, out of the distribution's packages
+tools: birds servers ## put what the tests run into .tools: BIRD 1.6 and 2, etcd, kube-apiserver
+
+.PHONY: birds
+birds: ## put BIRD 1.6 and BIRD 2 into .tools, out of the distribution's packages
 	@test/fetch-bird.sh '$(TOOLS)'
+
+.PHONY: servers
+servers: ## build etcd and kube-apiserver, once per machine, and put an old etcd beside them
+	@test/fetch-etcd.sh '$(TOOLS)'
+	@GO='$(GO)' test/build-servers.sh '$(TOOLS)/servers'
 
 .PHONY: build
 build: ## build bin/birdconfd
 	$(GO) build -trimpath -o bin/birdconfd ./cmd/birdconfd
 
 .PHONY: demo
-demo: tools build ## render a sample node's configuration and let BIRD 1.6 check it
+demo: birds build ## render a sample node's configuration and let BIRD 1.6 check it
 	PATH="$(TOOLS)/bird1/usr/sbin:$$PATH" bin/birdconfd render --sample
 
 .PHONY: test
-test: $(if $(own_bird),,tools) ## run all tests with the race detector, against the real BIRD daemons
+test: $(if $(own_bird),,birds) $(if $(own_servers),,servers) ## run all tests with the race detector, against the real BIRD daemons
 	@race=-race; \
 	if ! command -v gcc >/dev/null; then \
 		echo 'make test: the race detector needs gcc, which is not installed' >&2; \
@@ -36,8 +49,8 @@ test: $(if $(own_bird),,tools) ## run all tests with the race detector, against 
 	fi; \
 	timed=$$($(GO) list ./test/lab/grlab); \
 	set -ex; \
-	$(GO) test $$race $$($(GO) list ./... | grep -vxF "$$timed"); \
-	$(GO) test $$race "$$timed" # by itself, as it is about seconds
+	$(GO) test -timeout 30m $$race $$($(GO) list ./... | grep -vxF "$$timed"); \
+	$(GO) test -timeout 30m $$race "$$timed" # by itself, as it is about seconds
 
 .PHONY: lint
 lint: ## check formatting, go vet, staticcheck
@@ -47,7 +60,7 @@ lint: ## check formatting, go vet, staticcheck
 	$(GO) tool staticcheck ./...
 
 .PHONY: lab
-lab: $(if $(own_bird),,tools) build ## measure restarts of nodes in namespaces, as root, and print a table
+lab: $(if $(own_bird),,birds) build ## measure restarts of nodes in namespaces, as root, and print a table
 	@$(GO) build -o bin/lab ./test/lab/table
 	@exec bin/lab bin/birdconfd
 

@@ -9,6 +9,8 @@ import (
 
 // commonOptions are the flags that render and run share.
 type commonOptions struct {
+	datastore      string
+	calicoConfig   string
 	node           string
 	output         string
 	endpointStatus string
@@ -38,6 +40,9 @@ func (o *commonOptions) computeOptions(env environment) (bgp.Options, error) {
 	}
 	return out, nil
 }
+
+// calicoEndpointStatus is where Calico's agent writes endpoint status unless told otherwise.
+const calicoEndpointStatus = "/var/run/calico/endpoint-status"
 
 // endpointStatusDir is the directory of endpoint-status files, "" for none. It must exist
 // only if it was asked for by the flag.

@@ -30,6 +30,9 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 		args  []string
 		value string
 	}{
+		"datastore":       {[]string{"--node=edge-1", "--check=off"}, "kubernetes"},
+		"calico-config":   {[]string{"--node=edge-1", "--check=off"}, filepath.Join(dir, "absent")},
+		"timeout":         {ordinary, "-1s"},
 		"node":            {[]string{edge, "--check=off"}, "edge-1"},
 		"sample":          {[]string{"--check=off"}, "true"},
 		"output":          {ordinary, filepath.Join(dir, "out")},
@@ -111,7 +114,11 @@ func TestWrongUsage(t *testing.T) {
 	}{
 		{"an unknown flag", []string{"render", "--nodes=x"}, "unknown flag: --nodes"},
 		{"a flag without its value", []string{"render", "--node"}, "flag needs an argument: --node"},
-		{"no paths", []string{"render", "--node=edge-1"}, "name the files or directories to read, - for standard input, or --sample"},
+		{"no paths", []string{"render", "--node=edge-1"}, "name the files or directories to read, - for standard input, --sample, or a --datastore"},
+		{"paths and a server", []string{"render", "--node=edge-1", "--datastore=etcd", edge}, "PATHs are read with --datastore file, not with --datastore etcd"},
+		{"paths and how to reach a server", []string{"render", "--node=edge-1", "--calico-config=x", edge}, "--calico-config says how to reach a server, and PATHs are files: choose one of the two"},
+		{"the sample and a server", []string{"render", "--sample", "--datastore=etcd"}, "--sample is read from no datastore"},
+		{"a server that nothing is said about", []string{"render", "--node=edge-1", "--datastore=etcd"}, "nothing says where etcd is: set ETCD_ENDPOINTS or ETCD_DISCOVERY_SRV"},
 		{"no node", []string{"render", edge}, "name the node to render for, with --node or the variable NODENAME"},
 		{"the sample with paths", []string{"render", "--sample", edge}, "--sample takes no paths"},
 		{"an empty output", []string{"render", "--sample", "--output="}, "--output is empty: give a directory, or - for standard output"},

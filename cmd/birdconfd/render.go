@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,6 +30,8 @@ const (
 type renderOptions struct {
 	commonOptions
 	sample      bool
+	timeout     time.Duration
+	live        bool // resources come from a server
 	phase       string
 	showSecrets bool
 	strict      bool
@@ -48,11 +51,14 @@ const (
 func renderCommand(env environment) *cobra.Command {
 	o := renderOptions{phase: phaseStart, commonOptions: commonOptions{set: "bird1", check: checkAuto, family: "all", format: "text"}}
 	cmd := &cobra.Command{
-		Use:   "render [flags] PATH...",
-		Short: "Render one node's BIRD configuration from resources in files",
+		Use:   "render [flags] [PATH...]",
+		Short: "Render one node's BIRD configuration from Calico's resources",
 		Long: `render reads Calico and Kubernetes resources as YAML or JSON (files, directories, or - for
-standard input), works out what one node should run, renders BIRD's configuration files and
-has BIRD itself check them as a set.
+standard input), or from etcd or the Kubernetes API, works out what one node should run, renders
+BIRD's configuration files and has BIRD itself check them as a set.
+
+How etcd or the Kubernetes API is reached is said by Calico's own variables, such as
+ETCD_ENDPOINTS and KUBECONFIG, or by its configuration file, with --calico-config.
 
 The files go to standard output, with passwords concealed, or with --output into a
 directory, which is written only when BIRD refuses nothing. There a file that exists keeps
@@ -67,6 +73,7 @@ Exit code 0: rendered, perhaps with warnings; 1: something is missing from the r
 of an error, or BIRD refuses it; 2: wrong usage, or input that cannot be read.`,
 		Example: `  birdconfd render --sample
   birdconfd render --node worker-1 cluster/
+  birdconfd render --node worker-1 --datastore kubernetes
   kubectl get bgpconfigurations,bgppeers,bgpfilters,ippools,blockaffinities,nodes -o yaml | birdconfd render --node worker-1 -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return renderMain(cmd.Context(), env, o, args)
@@ -75,6 +82,8 @@ of an error, or BIRD refuses it; 2: wrong usage, or input that cannot be read.`,
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.node, "node", "", "name of the node to render for (default: the variable NODENAME)")
+	o.sourceFlags(cmd)
+	f.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long reading from a server may take")
 	f.BoolVar(&o.sample, "sample", false, "render the built-in sample cluster, for node "+sampleNode)
 	f.StringVarP(&o.output, "output", "o", stdoutName, "directory to write the files to, or - for standard output")
 	choose(cmd, &o.family, "family", "address family", "all", "ipv4", "ipv6")
@@ -103,11 +112,21 @@ func (o *renderOptions) complete(env environment, paths []string) error {
 		o.node = cmp.Or(o.node, sampleNode)
 	}
 	o.node = cmp.Or(o.node, env.getenv("NODENAME"))
+	if !o.sample {
+		var err error
+		if o.live, err = o.fromServer(env, paths); err != nil {
+			return usage("%w", err)
+		}
+	}
 	switch {
 	case o.sample && len(paths) > 0:
 		return usage("--sample takes no paths")
-	case len(paths) == 0 && !o.sample:
-		return usage("name the files or directories to read, - for standard input, or --sample")
+	case o.sample && (o.datastore != "" && o.datastore != datastoreFile || o.calicoConfig != ""):
+		return usage("--sample is read from no datastore")
+	case len(paths) == 0 && !o.sample && !o.live:
+		return usage("name the files or directories to read, - for standard input, --sample, or a --datastore")
+	case o.timeout <= 0:
+		return usage("--timeout must be longer than 0s")
 	case o.node == "":
 		return usage("name the node to render for, with --node or the variable NODENAME")
 	case o.output == "":
@@ -141,7 +160,10 @@ func (o *renderOptions) render(ctx context.Context, env environment, paths []str
 	if set == nil {
 		return err
 	}
-	cluster, ok := o.read(ctx, env, paths, r)
+	cluster, ok, err := o.cluster(ctx, env, paths, &options, r)
+	if err != nil {
+		return err
+	}
 	if ctx.Err() != nil {
 		return interrupted(ctx)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 
+	"github.com/birdconfd/birdconfd/pkg/bgp"
 	"github.com/birdconfd/birdconfd/pkg/calico"
 	"github.com/birdconfd/birdconfd/pkg/datastore/file"
 	"github.com/birdconfd/birdconfd/pkg/render"
@@ -22,6 +23,32 @@ func (o *renderOptions) load(r *report) (*render.Set, error) {
 	set, problems := render.Load(base, overlay...)
 	r.add(problems...)
 	return set, nil
+}
+
+// cluster reads all input, and makes the calculation suit it. It is false when some of it
+// cannot be read.
+func (o *renderOptions) cluster(ctx context.Context, env environment, paths []string, compute *bgp.Options, r *report) (*calico.Cluster, bool, error) {
+	if !o.live {
+		c, ok := o.read(ctx, env, paths, r)
+		return c, ok, nil
+	}
+	s, err := o.readServer(env)
+	if err != nil {
+		return nil, false, usage("%w", err)
+	}
+	for _, note := range s.settings.Notes {
+		r.note("%s", note)
+	}
+	s.adjust(compute)
+	source, err := s.source(&o.commonOptions, env, *compute, 0, nil)
+	if err != nil {
+		return nil, false, usage("%w", err)
+	}
+	snapshot, ok := once(ctx, source, o.timeout)
+	if ctx.Err() == nil {
+		r.add(snapshot.Problems...)
+	}
+	return snapshot.Cluster, ok, nil
 }
 
 // read reads all input. It is false when some of it cannot be read: what is then missing

@@ -97,7 +97,7 @@ func TestJSONWithErrors(t *testing.T) {
 		code int
 		want string
 	}{
-		{"wrong usage", []string{"--node=edge-1"}, 2, "name the files or directories to read, - for standard input, or --sample (see birdconfd render --help)"},
+		{"wrong usage", []string{"--node=edge-1"}, 2, "name the files or directories to read, - for standard input, --sample, or a --datastore (see birdconfd render --help)"},
 		{"a file in place of the directory", []string{"--node=edge-1", "--check=off", "--output=" + file, edge}, 1, "make the directory " + file + ": not a directory"},
 	} {
 		t.Run(tt.rule, func(t *testing.T) {

@@ -16,8 +16,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/birdconfd/birdconfd/pkg/bgp"
 	"github.com/birdconfd/birdconfd/pkg/calico"
 	"github.com/birdconfd/birdconfd/pkg/daemon"
+	"github.com/birdconfd/birdconfd/pkg/datastore"
 	"github.com/birdconfd/birdconfd/pkg/datastore/file"
 	"github.com/birdconfd/birdconfd/pkg/recovery"
 	"github.com/birdconfd/birdconfd/pkg/render"
@@ -44,22 +46,27 @@ type runOptions struct {
 	shutdown       time.Duration
 	once           bool
 	onceTimeout    time.Duration
+	// live tells that resources come from a server.
+	live bool
 }
 
 func runCommand(env environment) *cobra.Command {
 	o := runOptions{commonOptions: commonOptions{set: "bird1", check: checkRequire, family: "all"}, logFormat: "text", logLevel: "info"}
 	cmd := &cobra.Command{
-		Use:   "run [flags] PATH...",
-		Short: "Keep BIRD's configuration in step with resources in files",
-		Long: `run watches Calico and Kubernetes resources in files and directories, renders one node's BIRD
-configuration whenever it changes, has BIRD check the whole set, puts it in place and makes the
-daemon use it over its control socket. It believes only what BIRD answers: what was refused is
-taken back, and what was not confirmed is tried again.
+		Use:   "run [flags] [PATH...]",
+		Short: "Keep BIRD's configuration in step with Calico's resources",
+		Long: `run watches Calico and Kubernetes resources in files and directories, in etcd or in the Kubernetes
+API, renders one node's BIRD configuration whenever it changes, has BIRD check the whole set, puts
+it in place and makes the daemon use it over its control socket. It believes only what BIRD
+answers: what was refused is taken back, and what was not confirmed is tried again.
+
+How etcd or the Kubernetes API is reached is said by Calico's own variables, such as
+ETCD_ENDPOINTS and KUBECONFIG, or by its configuration file, with --calico-config.
 
 Where the files go and how BIRD is reached is said by --output and --socket, or for more than
 that by the files of a directory, with --conf.
 
-Before all PATHs have been read nothing is written. A configuration that would take most BGP
+Before everything has been read nothing is written. A configuration that would take most BGP
 sessions away is held back for --guard-hold; the signal USR1 applies it at once. The signal HUP
 loads templates and --conf anew, which otherwise happens when they change.
 
@@ -67,7 +74,8 @@ Exit code 0: ended by TERM or INT, or with --once everything is applied; 1: with
 something is not applied, or work had to be abandoned at the end; 2: wrong usage, or a
 configuration that does not load at the start.`,
 		Example: `  birdconfd run --node alpha --output /etc/bird --socket bird=/run/bird/bird.ctl --socket bird6=/run/bird/bird6.ctl bgp/
-  birdconfd run --node alpha --conf /etc/birdconfd/conf.d --listen 127.0.0.1:9097 bgp/`,
+  birdconfd run --node alpha --conf /etc/birdconfd/conf.d --listen 127.0.0.1:9097 bgp/
+  birdconfd run --node alpha --conf /etc/birdconfd/conf.d --datastore kubernetes`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.main(cmd, env, args)
 		},
@@ -75,6 +83,7 @@ configuration that does not load at the start.`,
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.node, "node", "", "name of the node to run for (default: the variable NODENAME)")
+	o.sourceFlags(cmd)
 	f.StringVarP(&o.output, "output", "o", "", "directory of BIRD's files")
 	f.StringToStringVar(&o.sockets, "socket", nil, "control socket of a target, as in bird=/run/bird/bird.ctl; once for each")
 	f.StringVar(&o.conf, "conf", "", "directory that describes targets, instead of --output and the like")
@@ -109,6 +118,10 @@ configuration that does not load at the start.`,
 // complete fills in what flags leave open, and refuses what makes no sense.
 func (o *runOptions) complete(cmd *cobra.Command, env environment, paths []string) error {
 	o.node = cmp.Or(o.node, env.getenv("NODENAME"))
+	var err error
+	if o.live, err = o.fromServer(env, paths); err != nil {
+		return usageOf("run", "%w", err)
+	}
 	var clash []string
 	for _, name := range []string{"output", "socket", "family", "set", "templates", "check", "bird-dir"} {
 		if o.conf != "" && cmd.Flags().Changed(name) {
@@ -116,8 +129,8 @@ func (o *runOptions) complete(cmd *cobra.Command, env environment, paths []strin
 		}
 	}
 	switch {
-	case len(paths) == 0:
-		return usageOf("run", "name the files or directories to watch")
+	case len(paths) == 0 && !o.live:
+		return usageOf("run", "name the files or directories to watch, or a --datastore")
 	case slices.Contains(paths, stdoutName):
 		return usageOf("run", "standard input cannot be watched: name files or directories")
 	case o.node == "":
@@ -163,9 +176,7 @@ func (o *runOptions) main(cmd *cobra.Command, env environment, paths []string) e
 	}
 	logger := o.logger(env)
 	ctx := cmd.Context()
-	status, must := o.endpointStatusDir(env)
-	source, err := file.New(file.Options{Paths: paths, EndpointStatus: status, EndpointStatusMust: must,
-		Poll: o.poll, Logger: logger})
+	source, err := o.source(env, &compute, paths, logger)
 	if err != nil {
 		return usageOf("run", "%w", err)
 	}
@@ -207,6 +218,23 @@ func (o *runOptions) main(cmd *cobra.Command, env environment, paths []string) e
 	}
 	logger.Info("ended")
 	return nil
+}
+
+// source makes the source of resources, and makes the calculation suit it.
+func (o *runOptions) source(env environment, compute *bgp.Options, paths []string, logger *slog.Logger) (datastore.Source, error) {
+	if !o.live {
+		status, must := o.endpointStatusDir(env)
+		return file.New(file.Options{Paths: paths, EndpointStatus: status, EndpointStatusMust: must, Poll: o.poll, Logger: logger})
+	}
+	s, err := o.readServer(env)
+	if err != nil {
+		return nil, err
+	}
+	for _, note := range s.settings.Notes {
+		logger.Warn("a setting of the datastore is not what it seems", "note", note)
+	}
+	s.adjust(compute)
+	return s.source(&o.commonOptions, env, *compute, o.poll, logger)
 }
 
 func (o *runOptions) logger(env environment) *slog.Logger {

@@ -137,12 +137,9 @@ func (e *Etcd) Delete(t testing.TB, c *clientv3.Client, key string, o ...clientv
 }
 
 // Clear removes all of Calico's keys.
-func (e *Etcd) Clear(t testing.TB) {
+func (e *Etcd) Clear(t testing.TB, c *clientv3.Client) {
 	t.Helper()
-	e.try(t, "delete everything", func(ctx context.Context, c *clientv3.Client) error {
-		_, err := c.Delete(ctx, rootKey, clientv3.WithPrefix())
-		return err
-	})
+	e.Delete(t, c, rootKey, clientv3.WithPrefix())
 }
 
 // Compact forgets what was before the current revision.

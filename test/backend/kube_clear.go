@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,7 +11,7 @@ import (
 )
 
 // Clear removes what birdconfd reads: Calico's CRDs of both groups with all their objects, and
-// what ClearObjects removes. Accounts and what they may do stay.
+// what else ClearObjects removes. Accounts and what they may do stay.
 func (k *Kube) Clear(t testing.TB) {
 	t.Helper()
 	resources, err := k.served()
@@ -20,7 +21,9 @@ func (k *Kube) Clear(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.ClearObjects(t)
+	if err := k.clearObjects(nil, nil); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Both has Calico's CRDs in both groups, as InstallCRDs makes them, and no objects.
@@ -29,27 +32,30 @@ func (k *Kube) Both(t testing.TB) {
 	for _, group := range Groups {
 		k.InstallCRDs(t, group)
 	}
-	k.ClearObjects(t)
-}
-
-// ClearObjects removes all objects that birdconfd reads: Calico's of both groups, Nodes,
-// Services, EndpointSlices and Secrets, but for the Service that the API server makes for
-// itself.
-func (k *Kube) ClearObjects(t testing.TB) {
-	t.Helper()
-	if err := k.clearObjects(nil); err != nil {
+	if err := k.clearObjects(Groups, nil); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (k *Kube) clearObjects(keep map[place]bool) error {
+// ClearObjects removes all objects that birdconfd reads: Calico's of a group, Nodes, Services,
+// EndpointSlices and Secrets, but for the Service that the API server makes for itself.
+func (k *Kube) ClearObjects(t testing.TB, group string) {
+	t.Helper()
+	if err := k.clearObjects([]string{group}, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (k *Kube) clearObjects(groups []string, keep map[place]bool) error {
 	resources, err := k.served()
 	if err != nil {
 		return err
 	}
 	var infos []kindInfo
 	for _, resource := range resources {
-		infos = append(infos, kindInfo{resource: resource})
+		if slices.Contains(groups, resource.GroupVersion().String()) {
+			infos = append(infos, kindInfo{resource: resource})
+		}
 	}
 	core := schema.GroupVersion{Version: "v1"}
 	for _, gvk := range []schema.GroupVersionKind{core.WithKind("Node"), core.WithKind("Service"), core.WithKind("Secret"),

@@ -14,22 +14,22 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// LoadEtcd puts documents into etcd as Calico keeps them there: its resources as they are,
+// Load puts documents into etcd as Calico keeps them there: its resources as they are,
 // in JSON, and block affinities in their short form. What else there is stays. It returns
 // the documents that etcd is no place for, those of Kubernetes itself, in YAML; "" when
 // there are none.
-func LoadEtcd(t testing.TB, e *Etcd, yamlText string) (kubernetes string) {
+func (e *Etcd) Load(t testing.TB, c *clientv3.Client, yamlText string) (kubernetes string) {
 	t.Helper()
-	_, kubernetes = loadEtcd(t, e, yamlText)
+	_, kubernetes = e.load(t, c, yamlText)
 	return kubernetes
 }
 
-// ReplaceEtcd is LoadEtcd, and removes every other key of Calico's, so that etcd has what the
+// Replace is Load, and removes every other key of Calico's, so that etcd has what the
 // documents say and no more. Keys that stay are not removed in between.
-func ReplaceEtcd(t testing.TB, e *Etcd, yamlText string) (kubernetes string) {
+func (e *Etcd) Replace(t testing.TB, c *clientv3.Client, yamlText string) (kubernetes string) {
 	t.Helper()
-	keys, kubernetes := loadEtcd(t, e, yamlText)
-	e.try(t, "remove the other keys", func(ctx context.Context, c *clientv3.Client) error {
+	keys, kubernetes := e.load(t, c, yamlText)
+	Do(t, "remove the other keys", func(ctx context.Context) error {
 		now, err := c.Get(ctx, rootKey, clientv3.WithPrefix(), clientv3.WithKeysOnly())
 		if err != nil {
 			return err
@@ -47,7 +47,7 @@ func ReplaceEtcd(t testing.TB, e *Etcd, yamlText string) (kubernetes string) {
 	return kubernetes
 }
 
-func loadEtcd(t testing.TB, e *Etcd, yamlText string) (keys []string, kubernetes string) {
+func (e *Etcd) load(t testing.TB, c *clientv3.Client, yamlText string) (keys []string, kubernetes string) {
 	t.Helper()
 	docs, err := parse(yamlText)
 	if err != nil {
@@ -69,7 +69,7 @@ func loadEtcd(t testing.TB, e *Etcd, yamlText string) (keys []string, kubernetes
 		}
 		keys, values = append(keys, key), append(values, value)
 	}
-	e.try(t, "load documents", func(ctx context.Context, c *clientv3.Client) error {
+	Do(t, "load documents", func(ctx context.Context) error {
 		for i, key := range keys {
 			if _, err := c.Put(ctx, key, values[i]); err != nil {
 				return err

@@ -24,22 +24,31 @@ type LeftOut struct {
 // metadataAnnotation is where clients of Calico put an object's own metadata in the group v1.
 const metadataAnnotation = "projectcalico.org/metadata"
 
-// LoadKube puts documents into an API server as a cluster has them: Calico's resources as
-// objects of GroupV1 or GroupV3, whose CRDs must be installed, Calico's Nodes as Nodes of
-// Kubernetes with annotations, and objects of Kubernetes as they are, with their status.
-// What else there is stays. It returns the documents that cannot be had this way.
-func LoadKube(t testing.TB, k *Kube, group, yamlText string) []LeftOut {
+// Load is TryLoad for documents that the server must take.
+func (k *Kube) Load(t testing.TB, group, yamlText string) {
 	t.Helper()
-	_, left := loadKube(t, k, group, yamlText)
+	for _, left := range k.TryLoad(t, group, yamlText) {
+		t.Fatalf("%s %s: %s", left.Kind, left.Name, left.Reason)
+	}
+}
+
+// TryLoad puts documents into an API server as a cluster has them: Calico's resources as
+// objects of GroupV1 or GroupV3, whose CRDs must be installed, Calico's Nodes as Nodes of
+// Kubernetes with annotations, and objects of Kubernetes as they are, with their status, but
+// for a Service without ports, which gets one. What else there is stays. It returns the
+// documents that cannot be had this way.
+func (k *Kube) TryLoad(t testing.TB, group, yamlText string) []LeftOut {
+	t.Helper()
+	_, left := k.loadAll(t, group, yamlText)
 	return left
 }
 
-// ReplaceKube is LoadKube, and removes all other objects that birdconfd reads, of both groups.
+// Replace is TryLoad, and removes all other objects that birdconfd reads, of both groups.
 // Those that stay are not removed in between.
-func ReplaceKube(t testing.TB, k *Kube, group, yamlText string) []LeftOut {
+func (k *Kube) Replace(t testing.TB, group, yamlText string) []LeftOut {
 	t.Helper()
-	keep, left := loadKube(t, k, group, yamlText)
-	if err := k.clearObjects(keep); err != nil {
+	keep, left := k.loadAll(t, group, yamlText)
+	if err := k.clearObjects(Groups, keep); err != nil {
 		t.Fatal(err)
 	}
 	return left
@@ -51,7 +60,7 @@ type place struct {
 	namespace, name string
 }
 
-func loadKube(t testing.TB, k *Kube, group, yamlText string) (map[place]bool, []LeftOut) {
+func (k *Kube) loadAll(t testing.TB, group, yamlText string) (map[place]bool, []LeftOut) {
 	t.Helper()
 	gv, err := groupVersion(group)
 	if err != nil {
@@ -108,6 +117,9 @@ func placeOf(info kindInfo, o *unstructured.Unstructured) place {
 // inKube returns how a cluster has a document.
 func inKube(gv schema.GroupVersion, doc *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if !isCalico(doc) {
+		if doc.GetKind() == "Service" {
+			addPort(doc)
+		}
 		return doc, nil
 	}
 	doc = unfolded(doc)
@@ -126,6 +138,14 @@ func inKube(gv schema.GroupVersion, doc *unstructured.Unstructured) (*unstructur
 	}
 	doc.SetAPIVersion(gv.String())
 	return doc, nil
+}
+
+// addPort gives a Service the port without which no API server takes it.
+func addPort(doc *unstructured.Unstructured) {
+	spec, ok := doc.Object["spec"].(map[string]any)
+	if ok && spec["ports"] == nil && spec["type"] != "ExternalName" {
+		spec["ports"] = []any{map[string]any{"port": int64(80)}}
+	}
 }
 
 // staysOutside tells which labels and annotations Calico's clients leave on the object itself.

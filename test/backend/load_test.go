@@ -41,8 +41,9 @@ status: {loadBalancer: {ingress: [{ip: 198.51.100.1}]}}
 
 func TestLoadEtcd(t *testing.T) {
 	e := StartEtcd(t, EtcdOptions{})
-	e.Put(t, e.Client(t), "/calico/resources/v3/projectcalico.org/bgppeers/old", "{}")
-	rest := ReplaceEtcd(t, e, documents)
+	c := e.Client(t)
+	e.Put(t, c, "/calico/resources/v3/projectcalico.org/bgppeers/old", "{}")
+	rest := e.Replace(t, c, documents)
 	want := map[string]string{
 		"/calico/resources/v3/projectcalico.org/bgppeers/a":            `{"apiVersion":"projectcalico.org/v3","kind":"BGPPeer","metadata":{"annotations":{"projectcalico.org/x":"1"},"labels":{"team":"net"},"name":"a"},"spec":{"asNumber":4200000000,"peerIP":"192.0.2.1"}}`,
 		"/calico/resources/v3/projectcalico.org/nodes/node-1":          `{"apiVersion":"projectcalico.org/v3","kind":"Node","metadata":{"labels":{"rack":"r1"},"name":"node-1"},"spec":{"bgp":{"asNumber":4200000001,"ipv4Address":"192.0.2.11/24"}},"status":{"podCIDRs":["10.1.0.0/24"]}}`,
@@ -54,7 +55,7 @@ func TestLoadEtcd(t *testing.T) {
 	if !strings.Contains(rest, "198.51.100.1") || strings.Contains(rest, "BGPPeer") {
 		t.Errorf("for Kubernetes:\n%s", rest)
 	}
-	e.Clear(t)
+	e.Clear(t, c)
 	if diff := cmp.Diff(map[string]string{}, everything(t, e)); diff != "" {
 		t.Error(diff)
 	}
@@ -79,7 +80,7 @@ func TestLoadKube(t *testing.T) {
 		gv := version(t, group)
 		k.InstallCRDs(t, group)
 		k.Apply(t, "{apiVersion: v1, kind: Secret, metadata: {name: old, namespace: kube-system}}")
-		if left := ReplaceKube(t, k, group, documents+"---\n{apiVersion: v1, kind: Node, metadata: {name: node-1}}"); len(left) != 1 || left[0].Name != "node-1" {
+		if left := k.Replace(t, group, documents+"---\n{apiVersion: v1, kind: Node, metadata: {name: node-1}}"); len(left) != 1 || left[0].Name != "node-1" {
 			t.Errorf("left out: %v", left)
 		}
 		peer := find(t, k, gv.WithResource("bgppeers"), "a")
@@ -103,7 +104,7 @@ func TestLoadKube(t *testing.T) {
 			t.Errorf("%s: %s", group, diff)
 		}
 		checkNodeAndService(t, k)
-		k.ClearObjects(t)
+		k.ClearObjects(t, group)
 		for _, resource := range []schema.GroupVersionResource{gv.WithResource("bgppeers"), nodes, services} {
 			list, err := k.Dynamic(t).Resource(resource).List(limited(t), metav1.ListOptions{})
 			if err != nil || len(list.Items) > 1 || len(list.Items) == 1 && list.Items[0].GetName() != "kubernetes" {
@@ -157,10 +158,10 @@ func TestLoadEveryScenario(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, group := range Groups {
-			for _, left := range ReplaceKube(t, k, group, string(text)) {
+			for _, left := range k.Replace(t, group, string(text)) {
 				t.Errorf("%s as %s: %v", input, group, left)
 			}
 		}
-		LoadEtcd(t, k.Etcd, string(text))
+		k.Etcd.Load(t, k.Etcd.Client(t), string(text))
 	}
 }

@@ -81,6 +81,9 @@ func (in Input) Decode() *Cluster {
 	return &Cluster{Cluster: c, Problems: append(problems, more...), options: in.Options}
 }
 
+// With is the same snapshot with other options.
+func (c *Cluster) With(o bgp.Options) *Cluster { return &Cluster{c.Cluster, c.Problems, o} }
+
 // Render renders one node's files; a template that fails ends the test.
 func (c *Cluster) Render(t testing.TB, node string) *Result {
 	t.Helper()

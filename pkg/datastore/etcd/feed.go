@@ -63,7 +63,7 @@ func (f *Feed) Run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if time.Since(began) > longestRetry { // it went well for some time
+		if f.lost.IsZero() && time.Since(began) > 4*f.o.Retry { // it went well for some time
 			failures = 0
 		}
 		if errors.Is(err, errAnew) {

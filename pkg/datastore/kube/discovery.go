@@ -9,7 +9,7 @@ import (
 )
 
 // errNotInstalled means that the server has neither of Calico's groups.
-var errNotInstalled = errors.New("Calico's resources are not installed: the API server has neither crd.projectcalico.org/v1 nor projectcalico.org/v3")
+var errNotInstalled = errors.New("resources of Calico are not installed: the API server has neither crd.projectcalico.org/v1 nor projectcalico.org/v3")
 
 // choose tells in which group Calico's resources are. Where there are both, an aggregated API
 // server stands before the one with the resources, or they are being moved to the other.

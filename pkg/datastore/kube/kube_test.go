@@ -193,6 +193,7 @@ func TestPrunedFields(t *testing.T) {
 			t.Error(text)
 		}
 		k.PatchCRD(t, group, "bgpconfigurations")
+		t.Cleanup(func() { k.RemoveCRD(t, group, "bgpconfigurations") })
 		k.Apply(t, resource(group, "BGPConfiguration", "default", "gracefulRestartWait: 30s, gracefulRestartWaitFor: AllPeers"))
 		w2 := watch(t, in(group, k.Admin()), live.Needs{})
 		w2.is("it is there", func(s datastore.Snapshot) bool {
