@@ -24,6 +24,10 @@ func WantsOf(c *calico.Cluster, node string, o Options) Wants {
 		return Wants{}
 	}
 	k := newCalculation(c, me, o)
+	if passwords := func(p *calico.BGPPeer) bool { return p.Password != nil }; k.config.NodeMeshPassword == nil && !slices.ContainsFunc(c.Peers, passwords) {
+		k.services() // the sessions, which are most of the work, need nothing
+		return k.wants
+	}
 	k.compute()
 	slices.Sort(k.wants.Secrets)
 	k.wants.Secrets = slices.Compact(k.wants.Secrets)

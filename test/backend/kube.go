@@ -32,8 +32,8 @@ type KubeOptions struct {
 type Kube struct {
 	CAFile     string // what its certificate is checked with, in PEM
 	AdminToken string // for the administrator, who may do anything
-	Etcd       *Etcd
 
+	etcd    *Etcd
 	dir     string
 	port    int
 	flags   []string
@@ -63,7 +63,7 @@ func StartKube(t testing.TB, o ...KubeOptions) *Kube {
 func (k *Kube) showLogs(t testing.TB) {
 	if t.Failed() {
 		t.Log(k.server.tail())
-		k.Etcd.logTails(t)
+		k.etcd.logTails(t)
 	}
 }
 
@@ -78,7 +78,7 @@ func Launch(dir string, o KubeOptions) (*Kube, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	k := &Kube{Etcd: e, dir: dir, flags: o.Flags, AdminToken: rand.Text(),
+	k := &Kube{etcd: e, dir: dir, flags: o.Flags, AdminToken: rand.Text(),
 		CAFile: filepath.Join(dir, "pki", "apiserver.crt"),
 		server: process{binary: binary, log: filepath.Join(dir, "kube-apiserver.log")}}
 	if err := k.launch(); err != nil {
@@ -123,7 +123,7 @@ func (k *Kube) launch() error {
 
 func (k *Kube) arguments() []string {
 	return append([]string{
-		"--etcd-servers=" + k.Etcd.Endpoints()[0],
+		"--etcd-servers=" + k.etcd.Endpoints()[0],
 		// Without these it looks for an address to publish, and a machine without a
 		// network has none.
 		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
@@ -162,7 +162,7 @@ func (k *Kube) get(ctx context.Context, path string) (string, error) {
 
 func (k *Kube) end() {
 	k.server.kill()
-	k.Etcd.end()
+	k.etcd.end()
 	if k.http != nil {
 		k.http.CloseIdleConnections()
 	}
@@ -185,7 +185,7 @@ func (k *Kube) Start(t testing.TB) {
 // one is refused, where the API server's own cache does not know better.
 func (k *Kube) Compact(t testing.TB) {
 	t.Helper()
-	k.Etcd.Compact(t, k.Etcd.Client(t))
+	k.etcd.Compact(t, k.etcd.Client(t))
 }
 
 // URL returns where the API server listens.
@@ -242,3 +242,6 @@ func (k *Kube) KubeconfigThrough(t testing.TB, token, url string) string {
 	}
 	return path
 }
+
+// Etcd is what is behind the server.
+func (k *Kube) Etcd() *Etcd { return k.etcd }

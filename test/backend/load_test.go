@@ -162,6 +162,6 @@ func TestLoadEveryScenario(t *testing.T) {
 				t.Errorf("%s as %s: %v", input, group, left)
 			}
 		}
-		k.Etcd.Load(t, k.Etcd.Client(t), string(text))
+		k.Etcd().Load(t, k.Etcd().Client(t), string(text))
 	}
 }

@@ -66,16 +66,19 @@ func discover(domain string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look up SRV records of %s: %w", domain, err)
 	}
-	var secure []string
+	var secure, plain []string
 	for _, endpoint := range found.Endpoints {
+		endpoint = strings.Replace(endpoint, ".:", ":", 1) // the dot at the end of a name in the DNS
 		if strings.HasPrefix(endpoint, "https://") {
 			secure = append(secure, endpoint)
+		} else {
+			plain = append(plain, endpoint)
 		}
 	}
 	if len(secure) > 0 {
 		return secure, nil // a member that offers both is not talked to in the clear
 	}
-	return found.Endpoints, nil
+	return plain, nil
 }
 
 // tls makes what TLS needs; nil when no endpoint wants it.
