@@ -2,323 +2,235 @@ package backend
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
-
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 )
 
-// EtcdOptions say what etcd is to be like.
+// EtcdOptions says what an etcd should be like. The zero value is one of the newest
+// version that everybody may use without a password, over http.
 type EtcdOptions struct {
-	Version Version // Etcd37 when empty
-	Members int     // 1 when zero
-	// TLS has it ask for client certificates.
-	TLS bool
-	// Auth has it ask for a name and a password. TokenTTL is how long a login lasts, in seconds.
-	Auth     bool
-	TokenTTL int
-	Flags    []string
+	Version  Version
+	TLS      bool     // https, with certificates on both sides
+	Auth     bool     // with passwords, and a user who may read what birdconfd reads
+	TokenTTL int      // seconds until a token of Auth that is not used ends; 0 means etcd's 300
+	Members  int      // 1 or 3; 0 means 1
+	Flags    []string // further flags of each member
 }
 
-// Etcd is an etcd cluster.
+// Etcd is a cluster of etcd that runs for a test. Its methods are for the goroutine of the
+// test.
 type Etcd struct {
-	// CAFile, CertFile and KeyFile are for clients, with TLS.
+	// CAFile, CertFile and KeyFile are what a client needs, in PEM, empty without TLS.
+	// The certificate is for the user "birdconfd"; server.pem and server-key.pem, which are
+	// the server's, lie beside them.
 	CAFile, CertFile, KeyFile string
-	// User and Password are those of somebody who may read what Calico keeps, with Auth.
+	// User and Password are those of the user who may only read what birdconfd reads,
+	// empty without Auth.
 	User, Password string
 
-	o       EtcdOptions
-	program string
 	dir     string
+	options EtcdOptions
+	root    string // the administrator's password, empty without Auth
 	members []*member
-	server  []string // flags for TLS
 }
 
+// member is one server of a cluster.
 type member struct {
-	process      *process
+	process
+	name         string
 	client, peer int // ports
-	starts       int
+	data         string
 }
 
-const rootPassword = "root-of-the-test"
-
-// StartEtcd starts etcd and waits until it is ready.
+// StartEtcd runs an etcd and waits until it is ready.
 func StartEtcd(t testing.TB, o EtcdOptions) *Etcd {
 	t.Helper()
-	if o.Version == "" {
-		o.Version = Etcd37
-	}
-	program := o.Version.program(t)
-	e, err := launchEtcd(program, t.TempDir(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(e.killAll)
-	if o.Auth {
-		e.secure(t)
-	}
+	e, err := launchEtcd(t.TempDir(), o)
+	check(t, err)
+	t.Cleanup(func() {
+		e.end()
+		if t.Failed() {
+			e.logTails(t)
+		}
+	})
 	return e
 }
 
-func launchEtcd(program, dir string, o EtcdOptions) (*Etcd, error) {
-	o.Members = max(1, o.Members)
-	var err error
-	for range 5 { // ports can be taken by others
-		e := &Etcd{o: o, program: program, dir: dir}
-		if o.TLS {
-			if err := e.certify(); err != nil {
-				return nil, err
-			}
-		}
-		ports, e1 := freePorts(2 * o.Members)
-		if e1 != nil {
-			return nil, e1
-		}
-		for i := range o.Members {
-			e.members = append(e.members, &member{client: ports[2*i], peer: ports[2*i+1]})
-		}
-		if err = e.startAll(); err == nil {
-			return e, nil
-		}
-		e.killAll()
-		if !strings.Contains(err.Error(), "address already in use") {
+func (e *Etcd) logTails(t testing.TB) {
+	for _, m := range e.members {
+		t.Logf("%s: %s", m.name, m.tail())
+	}
+}
+
+func launchEtcd(dir string, o EtcdOptions) (*Etcd, error) {
+	o.Members = max(o.Members, 1)
+	binary, err := etcdBinary(o.Version)
+	if err != nil {
+		return nil, err
+	}
+	e := &Etcd{dir: dir, options: o}
+	if o.TLS {
+		if err := e.makeCertificates(); err != nil {
 			return nil, err
 		}
-		os.RemoveAll(filepath.Join(dir, "0"))
 	}
-	return nil, err
+	for range portTries {
+		if err := e.choose(binary); err != nil {
+			return nil, err
+		}
+		if err = e.startAll(); err == nil || !e.lostPort() {
+			break
+		}
+		e.end()
+	}
+	if err == nil && o.Auth {
+		err = e.enableAuth()
+	}
+	if err != nil {
+		e.end()
+		return nil, err
+	}
+	return e, nil
+}
+
+// choose makes the members anew, with other ports.
+func (e *Etcd) choose(binary string) error {
+	ports, err := freePorts(2 * e.options.Members)
+	if err != nil {
+		return err
+	}
+	e.members = nil
+	var cluster []string
+	for i := range e.options.Members {
+		m := &member{name: fmt.Sprintf("m%d", i), client: ports[2*i], peer: ports[2*i+1]}
+		m.data = filepath.Join(e.dir, m.name+".data")
+		m.process = process{binary: binary, log: filepath.Join(e.dir, m.name+".log")}
+		if err := errors.Join(os.RemoveAll(m.data), os.RemoveAll(m.log)); err != nil {
+			return err
+		}
+		e.members = append(e.members, m)
+		cluster = append(cluster, fmt.Sprintf("%s=http://%s", m.name, hostPort(m.peer)))
+	}
+	for _, m := range e.members {
+		m.args = e.flags(m, strings.Join(cluster, ","))
+	}
+	return nil
+}
+
+func (e *Etcd) flags(m *member, cluster string) []string {
+	client, peer := e.url(m), "http://"+hostPort(m.peer)
+	args := []string{
+		"--name=" + m.name, "--data-dir=" + m.data, "--log-level=warn", "--logger=zap",
+		"--unsafe-no-fsync",
+		"--listen-client-urls=" + client, "--advertise-client-urls=" + client,
+		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
+		"--initial-cluster=" + cluster,
+		// Leaders are chosen soon, but not because a machine is busy.
+		"--heartbeat-interval=50", "--election-timeout=500",
+	}
+	if e.options.TLS {
+		args = append(args, "--client-cert-auth", "--trusted-ca-file="+e.CAFile,
+			"--cert-file="+e.file("server.pem"), "--key-file="+e.file("server-key.pem"))
+	}
+	if ttl := e.options.TokenTTL; ttl != 0 {
+		args = append(args, "--auth-token-ttl="+strconv.Itoa(ttl))
+	}
+	return append(args, e.options.Flags...)
+}
+
+func (e *Etcd) file(name string) string { return filepath.Join(e.dir, name) }
+
+func (e *Etcd) url(m *member) string {
+	if e.options.TLS {
+		return "https://" + hostPort(m.client)
+	}
+	return "http://" + hostPort(m.client)
 }
 
 func (e *Etcd) startAll() error {
-	for i := range e.members {
-		if err := e.launch(i); err != nil {
+	for _, m := range e.members {
+		if err := m.start(); err != nil {
 			return err
 		}
 	}
-	for i := range e.members {
-		if err := e.ready(i); err != nil {
+	for _, m := range e.members {
+		if err := m.untilReady(func(ctx context.Context) error { return e.healthy(ctx, m) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (e *Etcd) killAll() {
+func (e *Etcd) lostPort() bool {
 	for _, m := range e.members {
-		m.process.kill()
-	}
-}
-
-func (e *Etcd) scheme() string {
-	if e.o.TLS {
-		return "https"
-	}
-	return "http"
-}
-
-func (e *Etcd) url(i int) string {
-	return fmt.Sprintf("%s://127.0.0.1:%d", e.scheme(), e.members[i].client)
-}
-
-func (e *Etcd) data(i int) string { return filepath.Join(e.dir, fmt.Sprint(i)) }
-
-func (e *Etcd) launch(i int) error {
-	var cluster []string
-	for j, m := range e.members {
-		cluster = append(cluster, fmt.Sprintf("m%d=http://127.0.0.1:%d", j, m.peer))
-	}
-	m := e.members[i]
-	peer := fmt.Sprintf("http://127.0.0.1:%d", m.peer)
-	args := []string{"--name", fmt.Sprintf("m%d", i), "--data-dir", e.data(i),
-		"--listen-client-urls", e.url(i), "--advertise-client-urls", e.url(i),
-		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
-		"--initial-cluster", strings.Join(cluster, ","), "--initial-cluster-token", e.dir,
-		"--heartbeat-interval", "20", "--election-timeout", "200", "--unsafe-no-fsync", "--log-level", "warn"}
-	if e.o.Version == Etcd34 {
-		args = append(args, "--logger", "zap")
-		args = without(args, "--unsafe-no-fsync") // not in all versions
-	}
-	if e.o.TokenTTL > 0 {
-		args = append(args, "--auth-token-ttl", fmt.Sprint(e.o.TokenTTL))
-	}
-	args = append(append(args, e.server...), e.o.Flags...)
-	m.starts++
-	var err error
-	m.process, err = start(filepath.Join(e.dir, fmt.Sprintf("m%d.log", i)), e.program, args...)
-	return err
-}
-
-func without(list []string, word string) []string {
-	var out []string
-	for _, s := range list {
-		if s != word {
-			out = append(out, s)
+		if m.lostPort() {
+			return true
 		}
 	}
-	return out
+	return false
 }
 
-// ready waits until a member serves.
-func (e *Etcd) ready(i int) error {
-	config, err := e.tls()
-	if err != nil {
-		return err
+func (e *Etcd) end() {
+	for _, m := range e.members {
+		m.kill()
 	}
-	client := &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}
-	return e.members[i].process.await(func() error {
-		r, err := client.Get(e.url(i) + "/health")
-		if err != nil {
-			return err
-		}
-		defer r.Body.Close()
-		body, _ := io.ReadAll(r.Body)
-		var health struct{ Health string }
-		if json.Unmarshal(body, &health) != nil || health.Health != "true" {
-			return fmt.Errorf("health: %s", body)
-		}
-		return nil
-	})
 }
 
-func (e *Etcd) tls() (*tls.Config, error) {
-	if !e.o.TLS {
-		return nil, nil
-	}
-	pair, err := tls.LoadX509KeyPair(e.CertFile, e.KeyFile)
-	if err != nil {
-		return nil, err
-	}
-	ca, err := os.ReadFile(e.CAFile)
-	if err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(ca)
-	return &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}}, nil
-}
-
-// Endpoints are the URLs of all members.
+// Endpoints returns the URLs of all members, in their order.
 func (e *Etcd) Endpoints() []string {
 	var urls []string
-	for i := range e.members {
-		urls = append(urls, e.url(i))
+	for _, m := range e.members {
+		urls = append(urls, e.url(m))
 	}
 	return urls
 }
 
-// Address is the host and port of a member.
-func (e *Etcd) Address(i int) string { return fmt.Sprintf("127.0.0.1:%d", e.members[i].client) }
+// Address returns where a member listens, as host:port.
+func (e *Etcd) Address(i int) string { return hostPort(e.members[i].client) }
 
-// Client makes a client that may do anything.
-func (e *Etcd) Client(t testing.TB) *clientv3.Client {
-	t.Helper()
-	config, err := e.tls()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := clientv3.Config{Endpoints: e.Endpoints(), TLS: config, DialTimeout: 20 * time.Second, Logger: zap.NewNop()}
-	if e.User != "" {
-		c.Username, c.Password = "root", rootPassword
-	}
-	client, err := clientv3.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { client.Close() })
-	return client
-}
+// Kill ends a member as a crash does.
+func (e *Etcd) Kill(i int) { e.members[i].kill() }
 
-// within bounds a request of a test.
-func within(t testing.TB) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), time.Minute)
-}
+// Freeze halts a member: it keeps its connections, and says nothing.
+func (e *Etcd) Freeze(i int) { e.members[i].signal(syscall.SIGSTOP) }
 
-// Do makes requests until one succeeds: a server that has just started may refuse some.
-func Do(t testing.TB, what string, request func(context.Context) error) {
-	t.Helper()
-	ctx, cancel := within(t)
-	defer cancel()
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
-	for {
-		short, stop := context.WithTimeout(ctx, 5*time.Second)
-		err := request(short)
-		stop()
-		if err == nil {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("%s: %v", what, errors.Join(err, ctx.Err()))
-		case <-tick.C:
-		}
-	}
-}
+// Thaw lets a member go on after Freeze.
+func (e *Etcd) Thaw(i int) { e.members[i].signal(syscall.SIGCONT) }
 
-// Put writes a key.
-func (e *Etcd) Put(t testing.TB, c *clientv3.Client, key, value string) {
-	t.Helper()
-	Do(t, "put "+key, func(ctx context.Context) error { _, err := c.Put(ctx, key, value); return err })
-}
-
-// Delete deletes a key.
-func (e *Etcd) Delete(t testing.TB, c *clientv3.Client, key string, o ...clientv3.OpOption) {
-	t.Helper()
-	Do(t, "delete "+key, func(ctx context.Context) error { _, err := c.Delete(ctx, key, o...); return err })
-}
-
-// Compact compacts everything up to now.
-func (e *Etcd) Compact(t testing.TB, c *clientv3.Client) {
-	t.Helper()
-	Do(t, "compact", func(ctx context.Context) error {
-		r, err := c.Get(ctx, "x")
-		if err != nil {
-			return err
-		}
-		_, err = c.Compact(ctx, r.Header.Revision, clientv3.WithCompactPhysical())
-		return err
-	})
-}
-
-// Kill kills a member.
-func (e *Etcd) Kill(i int) { e.members[i].process.kill() }
-
-// Start starts a member again, with the data and ports it had, and waits until it is ready
-// if a majority of the members is there.
-func (e *Etcd) Start(t testing.TB, i int) {
-	t.Helper()
-	e.Kill(i)
-	if err := e.launch(i); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.ready(i); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Wipe kills a member and removes its data: it starts as a new one.
+// Wipe kills a member and removes its data. Started again, it is the only member of a new
+// and empty cluster with the same address, if it was the only one of the old.
 func (e *Etcd) Wipe(t testing.TB, i int) {
 	t.Helper()
-	e.Kill(i)
-	if err := os.RemoveAll(e.data(i)); err != nil {
+	m := e.members[i]
+	m.kill()
+	if err := os.RemoveAll(m.data); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// Freeze stops a member as SIGSTOP does, and Thaw has it go on.
-func (e *Etcd) Freeze(i int) { e.members[i].process.signal(syscall.SIGSTOP) }
-
-// Thaw has a member go on.
-func (e *Etcd) Thaw(i int) { e.members[i].process.signal(syscall.SIGCONT) }
+// Start starts a member again, which is killed if it runs, at the same ports, and waits until
+// it is ready; where most members are down, until it listens.
+func (e *Etcd) Start(t testing.TB, i int) {
+	t.Helper()
+	m := e.members[i]
+	m.kill()
+	running := 1
+	for _, other := range e.members {
+		if other.running() {
+			running++
+		}
+	}
+	ready := func(ctx context.Context) error { return e.healthy(ctx, m) }
+	if 2*running <= len(e.members) {
+		ready = func(ctx context.Context) error { return dial(ctx, hostPort(m.client)) }
+	}
+	if err := m.startAgain(ready); err != nil {
+		t.Fatal(err)
+	}
+}

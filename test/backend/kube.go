@@ -2,224 +2,242 @@ package backend
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Kube is a kube-apiserver with an etcd behind it. No controllers run: what there is was put
-// there by the test.
+// KubeOptions says what an API server should be like. The zero value is one with the
+// newest etcd.
+type KubeOptions struct {
+	EtcdVersion Version
+	Flags       []string // further flags, such as --watch-cache=false; the last of a kind counts
+}
+
+// Kube is an API server of Kubernetes with an etcd of its own. It serves Services with
+// cluster IPs in 10.96.0.0/12 and fd00:96::/112. No controller runs, so nothing happens by
+// itself: nodes have the conditions and Services the EndpointSlices that a test writes. Its
+// methods are for the goroutine of the test.
 type Kube struct {
-	CAFile, AdminToken string
+	CAFile     string // what its certificate is checked with, in PEM
+	AdminToken string // for the administrator, who may do anything
 
 	etcd    *Etcd
-	program string
 	dir     string
 	port    int
-	process *process
-	client  dynamic.Interface
-	both    bool // whether Both has been called, and nothing was removed since
+	flags   []string
+	server  process
+	http    *http.Client
+	dynamic dynamic.Interface
 }
 
-// common is the server that all tests of a package have in common.
-var common struct {
-	sync.Mutex
-	kube *Kube
-	err  error
-	dir  string
-}
-
-// SharedKube returns a server that all tests of a package have in common. Its package calls
-// Main. Tests must clear what they made.
-func SharedKube(t testing.TB) *Kube {
+// StartKube runs an etcd and an API server for one test, and waits until they are ready. There
+// may be options, once.
+func StartKube(t testing.TB, o ...KubeOptions) *Kube {
 	t.Helper()
-	apiserver, etcd := program(t, "kube-apiserver"), program(t, "etcd")
-	common.Lock()
-	defer common.Unlock()
-	if common.kube == nil && common.err == nil {
-		if common.dir, common.err = os.MkdirTemp("", "kube"); common.err == nil {
-			common.kube, common.err = launchKube(apiserver, etcd, common.dir)
-		}
+	var options KubeOptions
+	if len(o) > 0 {
+		options = o[0]
 	}
-	if common.err != nil {
-		t.Fatal(common.err)
-	}
-	return common.kube
-}
-
-// StartKube starts a server for one test.
-func StartKube(t testing.TB) *Kube {
-	t.Helper()
-	k, err := launchKube(program(t, "kube-apiserver"), program(t, "etcd"), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(k.stop)
+	k, end, err := Launch(t.TempDir(), options)
+	check(t, err)
+	t.Cleanup(func() {
+		end()
+		k.showLogs(t)
+	})
 	return k
 }
 
-// Main runs the tests of a package, stops the server that they have in common, and makes sure
-// that no goroutine is left. It returns the exit code.
-func Main(m *testing.M) int {
-	code := m.Run()
-	if common.kube != nil {
-		common.kube.stop()
+// showLogs shows what the servers have said when the test has failed.
+func (k *Kube) showLogs(t testing.TB) {
+	if t.Failed() {
+		t.Log(k.server.tail())
+		k.etcd.logTails(t)
 	}
-	os.RemoveAll(common.dir)
-	if err := goleak.Find(); err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return code
 }
 
-func launchKube(apiserver, etcd, dir string) (*Kube, error) {
-	k := &Kube{AdminToken: "admin-" + rand.Text(), program: apiserver, dir: dir, CAFile: filepath.Join(dir, "pki", "apiserver.crt")}
-	if err := k.credentials(); err != nil {
-		return nil, err
-	}
-	data := filepath.Join(dir, "etcd")
-	if err := os.Mkdir(data, 0o700); err != nil {
-		return nil, err
-	}
-	var err error
-	if k.etcd, err = launchEtcd(etcd, data, EtcdOptions{Version: Etcd37}); err != nil {
-		return nil, err
-	}
-	for range 5 { // the port can be taken by others
-		if k.port, err = freePort(); err != nil {
-			break
-		}
-		if err = k.launch(); err == nil || !strings.Contains(err.Error(), "address already in use") {
-			break
-		}
-	}
+// Launch is StartKube without a test: it keeps everything in a directory that is there, and
+// returns what ends the servers. The error wraps ErrMissing when a server is not installed.
+func Launch(dir string, o KubeOptions) (*Kube, func(), error) {
+	binary, err := kubeBinary()
 	if err != nil {
-		k.stop()
-		return nil, err
+		return nil, nil, err
 	}
-	return k, nil
-}
-
-func (k *Kube) credentials() error {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	e, err := launchEtcd(dir, EtcdOptions{Version: o.EtcdVersion})
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		return err
+	k := &Kube{etcd: e, dir: dir, flags: o.Flags, AdminToken: rand.Text(),
+		CAFile: filepath.Join(dir, "pki", "apiserver.crt"),
+		server: process{binary: binary, log: filepath.Join(dir, "kube-apiserver.log")}}
+	if err := k.launch(); err != nil {
+		k.end()
+		return nil, nil, err
 	}
-	tokens := k.AdminToken + ",test-admin,uid-1,\"system:masters\"\n"
-	return errors.Join(writePEM(filepath.Join(k.dir, "sa.key"), "EC PRIVATE KEY", der),
-		os.WriteFile(filepath.Join(k.dir, "tokens.csv"), []byte(tokens), 0o600))
+	return k, k.end, nil
 }
 
 func (k *Kube) launch() error {
-	in := func(name string) string { return filepath.Join(k.dir, name) }
+	tokens := fmt.Sprintf("%s,test-admin,1,\"system:masters\"\n", k.AdminToken)
+	if err := os.WriteFile(k.file("tokens.csv"), []byte(tokens), 0o600); err != nil {
+		return err
+	}
+	if _, err := newKey(k.file("accounts.key")); err != nil {
+		return err
+	}
 	var err error
-	k.process, err = start(in("apiserver.log"), k.program,
-		"--etcd-servers="+k.etcd.Endpoints()[0], "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
-		fmt.Sprint("--secure-port=", k.port), "--cert-dir="+in("pki"), "--endpoint-reconciler-type=none",
-		"--service-cluster-ip-range=10.96.0.0/12,fd00:96::/112", "--authorization-mode=RBAC", "--token-auth-file="+in("tokens.csv"),
-		"--service-account-issuer=https://test.invalid", "--service-account-signing-key-file="+in("sa.key"),
-		"--service-account-key-file="+in("sa.key"), "--disable-admission-plugins=ServiceAccount")
+	for range portTries {
+		var ports []int
+		if ports, err = freePorts(1); err != nil {
+			return err
+		}
+		k.port = ports[0]
+		k.server.args = k.arguments()
+		if err = k.server.start(); err != nil {
+			return err
+		}
+		if err = k.server.untilReady(k.ready); err == nil || !k.server.lostPort() {
+			break
+		}
+	}
 	if err != nil {
 		return err
 	}
-	return k.process.await(func() error {
-		client, err := rest.UnversionedRESTClientFor(k.bare())
-		if err != nil {
-			return err // the certificate is not written yet
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), startLimit/20)
-		defer cancel()
-		_, err = client.Get().AbsPath("/readyz").DoRaw(ctx)
+	if k.http, err = rest.HTTPClientFor(k.Admin()); err != nil {
 		return err
-	})
+	}
+	k.dynamic, err = dynamic.NewForConfigAndClient(k.Admin(), k.http)
+	return err
 }
 
-// bare is a configuration that can be used for paths.
-func (k *Kube) bare() *rest.Config {
-	c := k.Admin()
-	c.NegotiatedSerializer = serializers
-	return c
+func (k *Kube) arguments() []string {
+	return append([]string{
+		"--etcd-servers=" + k.etcd.Endpoints()[0],
+		// Without these it looks for an address to publish, and a machine without a
+		// network has none.
+		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
+		fmt.Sprintf("--secure-port=%d", k.port),
+		"--cert-dir=" + k.file("pki"),
+		"--service-cluster-ip-range=10.96.0.0/12,fd00:96::/112",
+		"--authorization-mode=RBAC",
+		"--token-auth-file=" + k.file("tokens.csv"),
+		"--service-account-issuer=https://test.invalid",
+		"--service-account-signing-key-file=" + k.file("accounts.key"),
+		"--service-account-key-file=" + k.file("accounts.key"),
+		"--disable-admission-plugins=ServiceAccount",
+	}, k.flags...)
 }
 
-func (k *Kube) stop() {
-	k.process.kill()
-	if k.etcd != nil {
-		k.etcd.killAll()
+func (k *Kube) file(name string) string { return filepath.Join(k.dir, name) }
+
+// ready asks the server whether it is.
+func (k *Kube) ready(ctx context.Context) error {
+	_, err := k.get(ctx, "/readyz")
+	return err
+}
+
+// get makes one request of the administrator, over a connection of its own.
+func (k *Kube) get(ctx context.Context, path string) (string, error) {
+	ca, err := os.ReadFile(k.CAFile)
+	if err != nil {
+		return "", err
+	}
+	config := &tls.Config{RootCAs: x509.NewCertPool()}
+	if !config.RootCAs.AppendCertsFromPEM(ca) {
+		return "", errors.New("its certificate is not there yet")
+	}
+	return get(ctx, config, k.URL()+path, k.AdminToken)
+}
+
+func (k *Kube) end() {
+	k.server.kill()
+	k.etcd.end()
+	if k.http != nil {
+		k.http.CloseIdleConnections()
 	}
 }
 
-// Address is the server's host and port.
-func (k *Kube) Address() string { return fmt.Sprintf("127.0.0.1:%d", k.port) }
+// Kill ends the API server as a crash does. Its etcd goes on.
+func (k *Kube) Kill() { k.server.kill() }
 
-// Admin is how somebody who may do anything reaches the server.
-func (k *Kube) Admin() *rest.Config { return k.As(k.AdminToken) }
-
-// As is how the owner of a token reaches the server.
-func (k *Kube) As(token string) *rest.Config {
-	return &rest.Config{Host: "https://" + k.Address(), BearerToken: token, QPS: -1,
-		TLSClientConfig: rest.TLSClientConfig{CAFile: k.CAFile}, WarningHandler: rest.NoWarnings{}}
-}
-
-// Through makes a configuration lead through a proxy.
-func Through(c *rest.Config, p *Proxy) *rest.Config {
-	out := rest.CopyConfig(c)
-	out.Host = "https://" + p.Address()
-	return out
-}
-
-// Kill kills the server, but not its etcd.
-func (k *Kube) Kill() { k.process.kill() }
-
-// Start starts it again, with everything that it had.
+// Start starts the API server again, which is killed if it runs, with the same data, port,
+// certificate and tokens, and waits until it is ready.
 func (k *Kube) Start(t testing.TB) {
 	t.Helper()
-	k.Kill()
-	if err := k.launch(); err != nil {
+	k.server.kill()
+	if err := k.server.startAgain(k.ready); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// Compact has etcd forget all that was.
+// Compact has etcd forget what was before the current revision: who goes on from an earlier
+// one is refused, where the API server's own cache does not know better.
 func (k *Kube) Compact(t testing.TB) {
 	t.Helper()
 	k.etcd.Compact(t, k.etcd.Client(t))
 }
 
-// Kubeconfig writes a kubeconfig for the owner of a token, and returns its path.
-func (k *Kube) Kubeconfig(t testing.TB, token string) string {
-	t.Helper()
-	return k.KubeconfigThrough(t, token, "https://"+k.Address())
+// URL returns where the API server listens.
+func (k *Kube) URL() string { return "https://" + hostPort(k.port) }
+
+// Address returns where the API server listens, as host:port.
+func (k *Kube) Address() string { return hostPort(k.port) }
+
+// Admin returns what a client of the administrator needs.
+func (k *Kube) Admin() *rest.Config { return k.As(k.AdminToken) }
+
+// As returns what a client with a token needs. It is not slowed down.
+func (k *Kube) As(token string) *rest.Config {
+	return &rest.Config{
+		Host:            k.URL(),
+		BearerToken:     token,
+		TLSClientConfig: rest.TLSClientConfig{CAFile: k.CAFile},
+		QPS:             -1,
+		WarningHandler:  rest.NoWarnings{},
+	}
 }
 
-// KubeconfigThrough is one that names another URL.
+// Through returns a copy that leads through a proxy.
+func Through(c *rest.Config, p *Proxy) *rest.Config {
+	through := rest.CopyConfig(c)
+	through.Host = p.URL("https")
+	return through
+}
+
+// Dynamic returns a client of the administrator.
+func (k *Kube) Dynamic(testing.TB) dynamic.Interface { return k.dynamic }
+
+// Kubeconfig writes a kubeconfig for a token, which only its owner can read, and returns
+// its path.
+func (k *Kube) Kubeconfig(t testing.TB, token string) string {
+	t.Helper()
+	return k.KubeconfigThrough(t, token, k.URL())
+}
+
+// KubeconfigThrough is Kubeconfig with another URL, such as that of a proxy.
 func (k *Kube) KubeconfigThrough(t testing.TB, token, url string) string {
 	t.Helper()
+	config := clientcmdapi.NewConfig()
+	config.Clusters["test"] = &clientcmdapi.Cluster{Server: url, CertificateAuthority: k.CAFile}
+	config.AuthInfos["test"] = &clientcmdapi.AuthInfo{Token: token}
+	config.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test"}
+	config.CurrentContext = "test"
 	path := filepath.Join(t.TempDir(), "kubeconfig")
-	text := fmt.Sprintf(`apiVersion: v1
-kind: Config
-current-context: test
-clusters: [{name: test, cluster: {server: %q, certificate-authority: %q}}]
-users: [{name: test, user: {token: %q}}]
-contexts: [{name: test, context: {cluster: test, user: test}}]
-`, url, k.CAFile, token)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path

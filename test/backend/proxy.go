@@ -1,164 +1,263 @@
 package backend
 
 import (
-	"errors"
+	"context"
 	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
 )
 
-// Proxy stands between a client and a server.
+// Proxy stands before a server at a TCP address, and gets in its way as a network does. It
+// forwards everything until it is told otherwise. Its methods but Open can be
+// called from any goroutine.
 type Proxy struct {
-	listener net.Listener
-
-	mu      sync.Mutex
-	target  string
-	flowing *sync.Cond
-	paused  bool
-	refuse  bool
-	ended   bool
-	conns   map[net.Conn]bool
+	t       testing.TB
+	address string
 	running sync.WaitGroup
 
-	accepted        atomic.Int64
-	toServer, fromS atomic.Int64
+	in, out, accepted atomic.Int64
+
+	mu       sync.Mutex
+	target   string
+	listener net.Listener
+	open     chan struct{} // closed while it copies
+	links    map[*link]bool
+	ended    bool
 }
 
-// NewProxy makes a Proxy for a server's host and port, which lets everything through.
+// link is one connection through a proxy.
+type link struct {
+	client, server net.Conn // there may be no server yet
+	cut            chan struct{}
+}
+
+// NewProxy makes a proxy for a server, given as host:port, that ends with the test.
 func NewProxy(t testing.TB, target string) *Proxy {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	p := &Proxy{t: t, target: target, open: make(chan struct{}), links: map[*link]bool{}}
+	close(p.open)
+	var err error
+	for range portTries {
+		var ports []int
+		if ports, err = freePorts(1); err != nil {
+			break
+		}
+		p.address = hostPort(ports[0])
+		if err = p.listen(); err == nil {
+			break
+		}
 	}
-	p := &Proxy{listener: l, target: target, conns: map[net.Conn]bool{}}
-	p.flowing = sync.NewCond(&p.mu)
-	p.running.Go(p.serve)
-	t.Cleanup(func() {
-		p.mu.Lock()
-		p.ended = true
-		p.mu.Unlock()
-		l.Close()
-		p.Cut()
-		p.Resume()
-		p.running.Wait()
-	})
+	check(t, err)
+	t.Cleanup(p.end)
 	return p
 }
 
-// Address is the proxy's host and port.
-func (p *Proxy) Address() string { return p.listener.Addr().String() }
+// Address returns where the proxy listens, as host:port.
+func (p *Proxy) Address() string { return p.address }
 
-// Pause has nothing get through any more. Connections stay, and new ones are accepted.
-func (p *Proxy) Pause() { p.set(func() { p.paused = true }) }
+// URL returns where the proxy listens, for a scheme such as "http".
+func (p *Proxy) URL(scheme string) string { return scheme + "://" + p.address }
 
-// Resume lets everything through that was stopped.
-func (p *Proxy) Resume() { p.set(func() { p.paused = false }) }
+// Accepted returns how many connections have been accepted so far.
+func (p *Proxy) Accepted() int64 { return p.accepted.Load() }
 
-// Refuse cuts all connections, and each new one.
-func (p *Proxy) Refuse() {
-	p.set(func() { p.refuse = true })
-	p.Cut()
-}
+// FromServer returns how much has come from the server so far, in bytes.
+func (p *Proxy) FromServer() int64 { return p.in.Load() }
 
-// Open accepts connections again.
-func (p *Proxy) Open() { p.set(func() { p.refuse = false }) }
+// ToServer returns how much has gone to the server so far, in bytes.
+func (p *Proxy) ToServer() int64 { return p.out.Load() }
 
-// Lead has new connections go to another server.
-func (p *Proxy) Lead(target string) { p.set(func() { p.target = target }) }
-
-func (p *Proxy) set(change func()) {
+// Lead has new connections go to another server, given as host:port.
+func (p *Proxy) Lead(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	change()
-	p.flowing.Broadcast()
+	p.target = target
 }
 
-// Cut closes all connections.
+// Pause stops copying, both ways. Nothing is closed, not even what one end has closed;
+// new connections are accepted, and as silent. What is on its way may still arrive.
+func (p *Proxy) Pause() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.open:
+		p.open = make(chan struct{})
+	default:
+	}
+}
+
+// Resume goes on after Pause. Nothing has been lost.
+func (p *Proxy) Resume() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.open:
+	default:
+		close(p.open)
+	}
+}
+
+// Cut closes all connections. New ones are accepted.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for c := range p.conns {
-		c.Close()
-	}
+	p.cut()
 }
 
-// Accepted counts connections.
-func (p *Proxy) Accepted() int64 { return p.accepted.Load() }
-
-// FromServer and ToServer count bytes.
-func (p *Proxy) FromServer() int64 { return p.fromS.Load() }
-
-// ToServer counts bytes.
-func (p *Proxy) ToServer() int64 { return p.toServer.Load() }
-
-func (p *Proxy) serve() {
-	for {
-		c, err := p.listener.Accept()
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err == nil {
-			p.running.Go(func() { p.connect(c) })
-		}
-	}
-}
-
-// keep notes a connection, and closes it if there are to be none.
-func (p *Proxy) keep(c net.Conn) bool {
+// Refuse closes all connections, and refuses new ones until Open.
+func (p *Proxy) Refuse() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.refuse || p.ended {
-		c.Close()
-		return false
-	}
-	p.conns[c] = true
-	return true
+	p.refuse()
 }
 
-func (p *Proxy) forget(c net.Conn) {
+// Open accepts connections again, after Refuse.
+func (p *Proxy) Open() {
+	p.t.Helper()
+	// Somebody may have the port for a moment.
+	check(p.t, poll(func(context.Context) (bool, error) { return p.listen() == nil, nil }))
+}
+
+func (p *Proxy) cut() {
+	for l := range p.links {
+		close(l.cut)
+		l.client.Close()
+		if l.server != nil {
+			l.server.Close()
+		}
+	}
+	clear(p.links)
+}
+
+func (p *Proxy) refuse() {
+	if p.listener != nil {
+		p.listener.Close()
+		p.listener = nil
+	}
+	p.cut()
+}
+
+func (p *Proxy) end() {
+	p.mu.Lock()
+	p.ended = true
+	p.refuse()
+	p.mu.Unlock()
+	p.running.Wait()
+}
+
+func (p *Proxy) listen() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.conns, c)
-	c.Close()
+	if p.ended || p.listener != nil {
+		return nil
+	}
+	l, err := net.Listen("tcp", p.address)
+	if err != nil {
+		return err
+	}
+	p.listener = l
+	p.running.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if link := p.add(l, conn); link != nil {
+				p.running.Go(func() { p.serve(link) })
+			}
+		}
+	})
+	return nil
 }
 
-func (p *Proxy) connect(client net.Conn) {
-	if !p.keep(client) {
-		return
+// add notes a new connection, unless it came just before the proxy began to refuse.
+func (p *Proxy) add(from net.Listener, client net.Conn) *link {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.listener != from {
+		client.Close()
+		return nil
 	}
 	p.accepted.Add(1)
-	defer p.forget(client)
+	l := &link{client: client, cut: make(chan struct{})}
+	p.links[l] = true
+	return l
+}
+
+func (p *Proxy) serve(l *link) {
+	defer p.drop(l)
+	if !p.wait(l) || !p.connect(l) {
+		return
+	}
+	var copies sync.WaitGroup
+	copies.Go(func() { p.copy(l, l.server, l.client, &p.out) })
+	copies.Go(func() { p.copy(l, l.client, l.server, &p.in) })
+	copies.Wait()
+}
+
+func (p *Proxy) connect(l *link) bool {
 	p.mu.Lock()
 	target := p.target
 	p.mu.Unlock()
 	server, err := net.Dial("tcp", target)
-	if err != nil || !p.keep(server) {
-		return
+	if err != nil {
+		return false
 	}
-	defer p.forget(server)
-	var both sync.WaitGroup
-	both.Go(func() { p.pump(server, client, &p.toServer) })
-	both.Go(func() { p.pump(client, server, &p.fromS) })
-	both.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.links[l] { // cut in the meantime
+		server.Close()
+		return false
+	}
+	l.server = server
+	return true
 }
 
-// pump copies in one direction. When one side ends, both do.
-func (p *Proxy) pump(to, from net.Conn, count *atomic.Int64) {
-	defer to.Close()
-	defer from.Close()
-	buffer := make([]byte, 64<<10)
+func (p *Proxy) drop(l *link) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.links[l] {
+		return
+	}
+	delete(p.links, l)
+	l.client.Close()
+	if l.server != nil {
+		l.server.Close()
+	}
+}
+
+// copy forwards one direction until its end, which it forwards too.
+func (p *Proxy) copy(l *link, to, from net.Conn, count *atomic.Int64) {
+	defer func() { _ = to.(*net.TCPConn).CloseWrite() }() // fails when it is closed already
+	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
-		p.mu.Lock()
-		for p.paused {
-			p.flowing.Wait()
-		}
-		p.mu.Unlock()
-		count.Add(int64(n))
-		if _, e := to.Write(buffer[:n]); e != nil || err != nil {
+		if !p.wait(l) {
 			return
 		}
+		if n > 0 {
+			if _, err := to.Write(buffer[:n]); err != nil {
+				from.Close()
+				return
+			}
+			count.Add(int64(n))
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// wait returns when things may go on, and whether they may.
+func (p *Proxy) wait(l *link) bool {
+	p.mu.Lock()
+	open := p.open
+	p.mu.Unlock()
+	select {
+	case <-open:
+		return true
+	case <-l.cut:
+		return false
 	}
 }
