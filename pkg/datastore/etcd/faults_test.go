@@ -2,6 +2,7 @@ package etcd_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -117,6 +118,44 @@ func TestAbsentAtStart(t *testing.T) {
 	proxy.Open()
 	w.peersAre("a=192.0.2.1")
 	w.found()
+}
+
+// W8: changes leave nothing behind.
+func TestManyChanges(t *testing.T) {
+	e := backend.StartEtcd(t, backend.EtcdOptions{})
+	c := e.Client(t)
+	e.Put(t, c, peerKey("a"), peer("a", "192.0.2.1"))
+	o := impatient()
+	o.UsePodCIDR = true
+	w := watch(t, direct(e.Endpoints()[0]), o)
+	w.peersAre("a=192.0.2.1")
+	if n := len(w.source.Status().Parts); n != 5 {
+		t.Errorf("%d parts with pod CIDRs, want 5", n)
+	}
+	change := func(n int) {
+		for i := range n {
+			e.Put(t, c, peerKey("a"), peer("a", fmt.Sprintf("192.0.%d.%d", i/200%200, i%200+1)))
+		}
+		e.Put(t, c, peerKey("a"), peer("a", "198.51.100.1"))
+		w.peersAre("a=198.51.100.1")
+		w.forget()
+	}
+	change(500)
+	goroutines, heap := runtime.NumGoroutine(), inUse()
+	change(10_000)
+	if now := runtime.NumGoroutine(); now > goroutines+5 {
+		t.Errorf("%d goroutines, before %d", now, goroutines)
+	}
+	if now := inUse(); now > heap+5<<20 {
+		t.Errorf("%d bytes in use, before %d", now, heap)
+	}
+}
+
+func inUse() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }
 
 func TestRestart(t *testing.T) {

@@ -109,6 +109,13 @@ func (w *watching) last() (datastore.Snapshot, int) {
 	return w.snapshots[len(w.snapshots)-1], len(w.snapshots)
 }
 
+// forget drops the snapshots so far, which the test keeps.
+func (w *watching) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.snapshots = nil
+}
+
 // until waits for something to be true.
 func (w *watching) until(what string, is func() bool) {
 	w.Helper()

@@ -36,6 +36,7 @@ func RESTConfig(a Access) (*rest.Config, error) {
 		return nil, err
 	}
 	c.QPS, c.Burst, c.UserAgent = a.QPS, a.Burst, a.UserAgent
+	a.rotate(c)
 	return c, nil
 }
 

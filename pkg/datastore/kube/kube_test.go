@@ -54,6 +54,22 @@ func TestEverythingIsRead(t *testing.T) {
 	})
 }
 
+// With pod CIDRs the blocks come from the nodes.
+func TestPodCIDRs(t *testing.T) {
+	k := backend.SharedKube(t)
+	k.Both(t)
+	k.Apply(t, node("alpha", "192.0.2.1/24", "True"))
+	o := impatient(k.Admin())
+	o.UsePodCIDR = true
+	w := watch(t, o, live.Needs{})
+	w.is("the node", func(s datastore.Snapshot) bool { return len(s.Cluster.Node("alpha").PodCIDRs) == 1 })
+	for _, p := range w.source.Status().Parts {
+		if p.Name == "BlockAffinities" {
+			t.Error("affinities are read all the same")
+		}
+	}
+}
+
 // The value in the specification of Calico's labels.
 func TestHostnameHash(t *testing.T) {
 	if got := kube.HostnameHash("worker-1"); got != "CPU5J3TPSNHFA66J45DG4Z5C3PSJAZ36LD46JZLYEGZSTAWBUCUA" {

@@ -191,6 +191,33 @@ func TestTokenRotation(t *testing.T) {
 	w.found()
 }
 
+// A token in a kubeconfig is read again, too.
+func TestTokenRotationInAKubeconfig(t *testing.T) {
+	t.Parallel()
+	k := backend.StartKube(t)
+	k.InstallCRDs(t, backend.GroupV1, backend.CalicoPlurals...)
+	k.Apply(t, peer(backend.GroupV1, "a", "192.0.2.1"))
+	path := k.Kubeconfig(t, "not-a-token")
+	c, err := kube.RESTConfig(kube.Access{Kubeconfig: []string{path}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := watch(t, impatient(c), live.Needs{})
+	w.lost()
+	if s := w.source.Status(); !strings.Contains(s.LastError, "Unauthorized") || strings.Contains(s.LastError, "not-a-token") {
+		t.Error(s.LastError)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(data), "not-a-token", k.AdminToken)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.peersAre("a=192.0.2.1")
+	w.found()
+}
+
 func TestRESTConfig(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
