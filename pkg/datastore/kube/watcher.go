@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
@@ -129,6 +130,11 @@ func (l listWatch) WatchWithContext(ctx context.Context, o metav1.ListOptions) (
 	stream, err := l.w.lister.watch(ctx, l.restrict(o))
 	if err != nil {
 		l.w.failed(ctx, "watch", err)
+		if o.SendInitialEvents != nil && utilnet.IsConnectionRefused(err) {
+			// Whom it recognizes as a server that is down, the reflector waits for without
+			// noticing that it is to end; else it makes a list, which costs as little here.
+			return nil, errors.New(err.Error())
+		}
 		return nil, err
 	}
 	l.w.part.Found()
