@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/birdconfd/birdconfd/pkg/bird/birdtest"
 	"github.com/birdconfd/birdconfd/test/backend"
+	"github.com/birdconfd/birdconfd/test/shared"
 )
 
 // soakTime is how long the random changes go on: BIRDCONFD_TEST_SOAK, as in 5m, or 20 seconds.
@@ -166,12 +166,12 @@ func build(t *testing.T) string {
 // running is a daemon that runs.
 type running struct {
 	cmd *exec.Cmd
-	log *logBook
+	log *shared.Log
 }
 
 func startDaemon(t *testing.T, env []string, program string, args ...string) *running {
 	t.Helper()
-	d := &running{cmd: exec.Command(program, args...), log: &logBook{}}
+	d := &running{cmd: exec.Command(program, args...), log: &shared.Log{}}
 	d.cmd.Env, d.cmd.Stdout, d.cmd.Stderr = env, d.log, d.log
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := d.cmd.Start(); err != nil {
@@ -210,22 +210,4 @@ func (d *running) until(t *testing.T, is func() error) {
 			t.Fatalf("%v\nlog:\n%s", err, d.log)
 		}
 	}
-}
-
-// logBook keeps what is written.
-type logBook struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *logBook) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logBook) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }

@@ -8,6 +8,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/birdconfd/birdconfd/pkg/datastore/internal/live/livetest"
 	"github.com/birdconfd/birdconfd/test/backend"
 )
 
@@ -33,8 +34,8 @@ func TestEverythingIsRead(t *testing.T) {
 		o := impatient()
 		o.Page = 3
 		w := watch(t, direct(e.Endpoints()[0]), o)
-		w.peersAre("tor=192.0.2.254")
-		s, _ := w.last()
+		w.PeersAre("tor=192.0.2.254")
+		s, _ := w.Last()
 		var nodes, blocks []string
 		for _, n := range s.Cluster.Nodes {
 			nodes = append(nodes, n.Name+" "+n.IPv4.String()+" "+n.Labels["rack"])
@@ -53,7 +54,7 @@ func TestEverythingIsRead(t *testing.T) {
 		if len(s.Cluster.Filters) != 1 || len(s.Cluster.Pools) != 1 || len(s.Problems) != 0 {
 			t.Errorf("filters %v, pools %v, problems %v", s.Cluster.Filters, s.Cluster.Pools, s.Problems)
 		}
-		status := w.source.Status()
+		status := w.Source.Status()
 		if !status.Connected || !status.Synced || len(status.Parts) != 6 || status.Parts[0].Revision == "" || status.SyncedAt.IsZero() {
 			t.Errorf("status %+v", status)
 		}
@@ -63,22 +64,22 @@ func TestEverythingIsRead(t *testing.T) {
 func TestChangesArrive(t *testing.T) {
 	eachVersion(t, func(t *testing.T, e *backend.Etcd, c *clientv3.Client) {
 		w := watch(t, direct(e.Endpoints()[0]), impatient())
-		w.peersAre("")
+		w.PeersAre("")
 		e.Put(t, c, peerKey("a"), peer("a", "192.0.2.1"))
-		w.peersAre("a=192.0.2.1")
+		w.PeersAre("a=192.0.2.1")
 		e.Put(t, c, peerKey("a"), peer("a", "192.0.2.2"))
 		e.Put(t, c, peerKey("b"), peer("b", "192.0.2.3"))
-		w.peersAre("a=192.0.2.2 b=192.0.2.3")
+		w.PeersAre("a=192.0.2.2 b=192.0.2.3")
 		// Deleted and made anew, at once and one after the other.
 		e.Delete(t, c, peerKey("a"))
 		e.Put(t, c, peerKey("a"), peer("a", "192.0.2.4"))
-		w.peersAre("a=192.0.2.4 b=192.0.2.3")
+		w.PeersAre("a=192.0.2.4 b=192.0.2.3")
 		e.Delete(t, c, peerKey("b"))
-		w.peersAre("a=192.0.2.4")
+		w.PeersAre("a=192.0.2.4")
 		e.Put(t, c, peerKey("b"), peer("b", "192.0.2.5"))
-		w.peersAre("a=192.0.2.4 b=192.0.2.5")
+		w.PeersAre("a=192.0.2.4 b=192.0.2.5")
 		e.Delete(t, c, resources, clientv3.WithPrefix()) // each by itself: that was meant
-		w.peersAre("")
+		w.PeersAre("")
 	})
 }
 
@@ -96,29 +97,29 @@ func TestMalformedValues(t *testing.T) {
 		e.Put(t, c, peerKey("bad"), "{")
 		e.Put(t, c, peerKey("a"), peer("a", "192.0.2.1"))
 		w := watch(t, direct(e.Endpoints()[0]), impatient())
-		w.peersAre("a=192.0.2.1 syntax") // what was never good does not keep the rest from being used
+		w.PeersAre("a=192.0.2.1 syntax") // what was never good does not keep the rest from being used
 		good := 2
 		for name, value := range malformed {
 			e.Put(t, c, peerKey("a"), value)
-			w.until(name, func() bool { s, _ := w.last(); return len(s.Problems) == 2 })
-			s, _ := w.last()
-			if got := peers(s); !strings.HasPrefix(got, fmt.Sprintf("a=192.0.2.%d ", good-1)) {
+			w.Until(name, func() bool { s, _ := w.Last(); return len(s.Problems) == 2 })
+			s, _ := w.Last()
+			if got := livetest.Peers(s); !strings.HasPrefix(got, fmt.Sprintf("a=192.0.2.%d ", good-1)) {
 				t.Errorf("%s: %s", name, got)
 			}
 			if text := fmt.Sprint(s.Problems); !strings.Contains(text, "stays in use") || !strings.Contains(text, peerKey("a")) {
 				t.Errorf("%s: problems %s", name, text)
 			}
 			e.Put(t, c, peerKey("a"), peer("a", fmt.Sprintf("192.0.2.%d", good)))
-			w.peersAre(fmt.Sprintf("a=192.0.2.%d syntax", good))
+			w.PeersAre(fmt.Sprintf("a=192.0.2.%d syntax", good))
 			good++
 		}
 		e.Put(t, c, peerKey("bad"), peer("bad", "192.0.2.100"))
-		w.peersAre(fmt.Sprintf("a=192.0.2.%d bad=192.0.2.100", good-1))
+		w.PeersAre(fmt.Sprintf("a=192.0.2.%d bad=192.0.2.100", good-1))
 		// Deleting a malformed one is nothing special.
 		e.Put(t, c, peerKey("bad"), "{")
 		e.Delete(t, c, peerKey("bad"))
-		w.peersAre(fmt.Sprintf("a=192.0.2.%d", good-1))
-		if s := w.source.Status(); s.Reads != 6 || s.Reconnects != 0 {
+		w.PeersAre(fmt.Sprintf("a=192.0.2.%d", good-1))
+		if s := w.Source.Status(); s.Reads != 6 || s.Reconnects != 0 {
 			t.Errorf("it was read %d times and connected anew %d times: nothing of this is a reason for that", s.Reads, s.Reconnects)
 		}
 	})
@@ -131,26 +132,26 @@ func TestNothingIsReplayed(t *testing.T) {
 		e.Put(t, c, peerKey("gone"), peer("gone", "192.0.2.1"))
 		e.Put(t, c, peerKey("third"), peer("third", "192.0.2.11"))
 		w := watch(t, direct("http://"+proxy.Address()), impatient())
-		w.peersAre("gone=192.0.2.1 third=192.0.2.11")
+		w.PeersAre("gone=192.0.2.1 third=192.0.2.11")
 		for _, address := range []string{"192.0.2.12", "192.0.2.13"} {
 			e.Put(t, c, peerKey("third"), peer("third", address))
-			w.peersAre("gone=192.0.2.1 third=" + address)
+			w.PeersAre("gone=192.0.2.1 third=" + address)
 		}
 		e.Delete(t, c, peerKey("gone"))
-		w.peersAre("third=192.0.2.13")
+		w.PeersAre("third=192.0.2.13")
 		e.Put(t, c, peerKey("x"), "{")
-		w.peersAre("third=192.0.2.13 syntax")
+		w.PeersAre("third=192.0.2.13 syntax")
 		for range 3 { // and going on from there after an interruption does not either
 			before := proxy.Accepted()
 			proxy.Cut()
-			w.until("connected anew", func() bool { return proxy.Accepted() > before })
-			w.found()
+			w.Until("connected anew", func() bool { return proxy.Accepted() > before })
+			w.Found()
 		}
 		e.Put(t, c, peerKey("x"), peer("x", "192.0.2.99"))
-		w.peersAre("third=192.0.2.13 x=192.0.2.99")
+		w.PeersAre("third=192.0.2.13 x=192.0.2.99")
 		same(t, "third", w.history("third"), []string{"192.0.2.11", "192.0.2.12", "192.0.2.13"})
 		same(t, "gone", w.history("gone"), []string{"192.0.2.1", "absent"})
-		if s := w.source.Status(); s.Reads != 6 {
+		if s := w.Source.Status(); s.Reads != 6 {
 			t.Errorf("it was read %d times, although nothing was missed", s.Reads)
 		}
 	})

@@ -23,9 +23,9 @@ func TestCompactionInTheGap(t *testing.T) {
 					e.Put(t, c, peerKey(name), peer(name, "192.0.2.1"))
 				}
 				w := watch(t, direct("http://"+proxy.Address()), impatient())
-				w.peersAre("0=192.0.2.1 1=192.0.2.1 2=192.0.2.1")
+				w.PeersAre("0=192.0.2.1 1=192.0.2.1 2=192.0.2.1")
 				proxy.Refuse()
-				w.lost()
+				w.Lost()
 				e.Put(t, c, peerKey("1"), peer("1", "192.0.2.2"))
 				want := "0=192.0.2.1 1=192.0.2.2 2=192.0.2.1"
 				if deletes {
@@ -35,16 +35,16 @@ func TestCompactionInTheGap(t *testing.T) {
 				e.Put(t, c, "/other", "x")
 				e.Compact(t, c)
 				proxy.Open()
-				w.peersAre(want)
-				w.found()
-				if s := w.source.Status(); s.Reads != 12 { // six lists, twice
+				w.PeersAre(want)
+				w.Found()
+				if s := w.Source.Status(); s.Reads != 12 { // six lists, twice
 					t.Errorf("%d lists read, want 12", s.Reads)
 				}
-				if n := w.log.count("compacted changes"); n != 1 {
-					t.Errorf("%d warnings of the compaction, log:\n%s", n, w.log)
+				if n := w.Log.Count("compacted changes"); n != 1 {
+					t.Errorf("%d warnings of the compaction, log:\n%s", n, w.Log)
 				}
 				e.Delete(t, c, peerKey(""), clientv3.WithPrefix())
-				w.peersAre("")
+				w.PeersAre("")
 			})
 		}
 	})
@@ -56,27 +56,27 @@ func TestAnInterruptionCostsNoList(t *testing.T) {
 		proxy := backend.NewProxy(t, e.Address(0))
 		e.Put(t, c, peerKey("a"), peer("a", "192.0.2.1"))
 		w := watch(t, direct("http://"+proxy.Address()), impatient())
-		w.peersAre("a=192.0.2.1")
-		certain := w.source.Status().SyncedAt
-		w.until("certain again", func() bool { return w.source.Status().SyncedAt.After(certain) }) // a heartbeat
+		w.PeersAre("a=192.0.2.1")
+		certain := w.Source.Status().SyncedAt
+		w.Until("certain again", func() bool { return w.Source.Status().SyncedAt.After(certain) }) // a heartbeat
 		proxy.Refuse()
-		w.lost()
+		w.Lost()
 		e.Delete(t, c, peerKey("a"))
 		e.Put(t, c, peerKey("b"), peer("b", "192.0.2.2"))
-		w.peersAre("a=192.0.2.1") // what is known stays in use
-		lost := w.source.Status()
+		w.PeersAre("a=192.0.2.1") // what is known stays in use
+		lost := w.Source.Status()
 		if !lost.Synced || lost.Connected {
 			t.Errorf("status %+v", lost)
 		}
 		proxy.Open()
-		w.peersAre("b=192.0.2.2")
-		w.found()
-		w.until("certain again", func() bool { return w.source.Status().SyncedAt.After(lost.SyncedAt) })
-		if s := w.source.Status(); s.Reads != 6 {
+		w.PeersAre("b=192.0.2.2")
+		w.Found()
+		w.Until("certain again", func() bool { return w.Source.Status().SyncedAt.After(lost.SyncedAt) })
+		if s := w.Source.Status(); s.Reads != 6 {
 			t.Errorf("%d lists read, want 6", s.Reads)
 		}
-		if a, b := w.log.count("cannot be watched any more"), w.log.count("watching etcd"); a != 1 || b != 2 {
-			t.Errorf("%d lines of the loss, %d of connections; log:\n%s", a, b, w.log)
+		if a, b := w.Log.Count("cannot be watched any more"), w.Log.Count("watching etcd"); a != 1 || b != 2 {
+			t.Errorf("%d lines of the loss, %d of connections; log:\n%s", a, b, w.Log)
 		}
 	})
 }
@@ -89,13 +89,13 @@ func TestHalfOpenConnection(t *testing.T) {
 		o := impatient()
 		o.Timeout = time.Second
 		w := watch(t, direct("http://"+proxy.Address()), o)
-		w.peersAre("a=192.0.2.1")
+		w.PeersAre("a=192.0.2.1")
 		proxy.Pause()
 		e.Put(t, c, peerKey("a"), peer("a", "192.0.2.2"))
-		w.lost()
+		w.Lost()
 		proxy.Resume()
-		w.peersAre("a=192.0.2.2")
-		w.found()
+		w.PeersAre("a=192.0.2.2")
+		w.Found()
 	})
 }
 
@@ -107,17 +107,17 @@ func TestAbsentAtStart(t *testing.T) {
 	proxy := backend.NewProxy(t, e.Address(0))
 	proxy.Refuse()
 	w := watch(t, direct("http://"+proxy.Address()), impatient())
-	w.lost()
-	w.until("some attempts", func() bool { return w.source.Status().Parts[0].LastError != "" })
-	if s := w.source.Status(); s.Synced || s.Connected || !s.SyncedAt.IsZero() {
+	w.Lost()
+	w.Until("some attempts", func() bool { return w.Source.Status().Parts[0].LastError != "" })
+	if s := w.Source.Status(); s.Synced || s.Connected || !s.SyncedAt.IsZero() {
 		t.Errorf("status %+v", s)
 	}
-	if _, n := w.last(); n != 0 {
+	if _, n := w.Last(); n != 0 {
 		t.Errorf("%d snapshots of nothing", n)
 	}
 	proxy.Open()
-	w.peersAre("a=192.0.2.1")
-	w.found()
+	w.PeersAre("a=192.0.2.1")
+	w.Found()
 }
 
 // W8: changes leave nothing behind.
@@ -128,8 +128,8 @@ func TestManyChanges(t *testing.T) {
 	o := impatient()
 	o.UsePodCIDR = true
 	w := watch(t, direct(e.Endpoints()[0]), o)
-	w.peersAre("a=192.0.2.1")
-	if n := len(w.source.Status().Parts); n != 5 {
+	w.PeersAre("a=192.0.2.1")
+	if n := len(w.Source.Status().Parts); n != 5 {
 		t.Errorf("%d parts with pod CIDRs, want 5", n)
 	}
 	change := func(n int) {
@@ -137,8 +137,8 @@ func TestManyChanges(t *testing.T) {
 			e.Put(t, c, peerKey("a"), peer("a", fmt.Sprintf("192.0.%d.%d", i/200%200, i%200+1)))
 		}
 		e.Put(t, c, peerKey("a"), peer("a", "198.51.100.1"))
-		w.peersAre("a=198.51.100.1")
-		w.forget()
+		w.PeersAre("a=198.51.100.1")
+		w.Forget()
 	}
 	change(500)
 	goroutines, heap := runtime.NumGoroutine(), inUse()
@@ -162,13 +162,13 @@ func TestRestart(t *testing.T) {
 	eachVersion(t, func(t *testing.T, e *backend.Etcd, c *clientv3.Client) {
 		e.Put(t, c, peerKey("a"), peer("a", "192.0.2.1"))
 		w := watch(t, direct(e.Endpoints()[0]), impatient())
-		w.peersAre("a=192.0.2.1")
+		w.PeersAre("a=192.0.2.1")
 		e.Kill(0)
-		w.lost()
+		w.Lost()
 		e.Start(t, 0)
-		w.found()
+		w.Found()
 		e.Put(t, c, peerKey("b"), peer("b", "192.0.2.2"))
-		w.peersAre("a=192.0.2.1 b=192.0.2.2")
+		w.PeersAre("a=192.0.2.1 b=192.0.2.2")
 	})
 }
 
@@ -183,16 +183,16 @@ func TestWipedData(t *testing.T) {
 		o := impatient()
 		o.HoldEmpty = 5 * time.Second
 		w := watch(t, direct(e.Endpoints()[0]), o)
-		w.peersAre("a=192.0.2.20 b=192.0.2.99")
+		w.PeersAre("a=192.0.2.20 b=192.0.2.99")
 		e.Wipe(t, 0)
-		w.lost()
+		w.Lost()
 		e.Start(t, 0)
-		w.peersAre("a=192.0.2.20 b=192.0.2.99 emptied")
+		w.PeersAre("a=192.0.2.20 b=192.0.2.99 emptied")
 		e.Put(t, c, peerKey("a"), peer("a", "192.0.2.50")) // it is being restored
-		w.peersAre("a=192.0.2.50 b=192.0.2.99 emptied")
-		w.peersAre("a=192.0.2.50") // and what is not restored by then is gone
-		if n := w.log.count("gone back to an older state") + w.log.count("another etcd cluster"); n != 1 {
-			t.Errorf("log:\n%s", w.log)
+		w.PeersAre("a=192.0.2.50 b=192.0.2.99 emptied")
+		w.PeersAre("a=192.0.2.50") // and what is not restored by then is gone
+		if n := w.Log.Count("gone back to an older state") + w.Log.Count("another etcd cluster"); n != 1 {
+			t.Errorf("log:\n%s", w.Log)
 		}
 	})
 }
@@ -211,12 +211,12 @@ func TestAnotherCluster(t *testing.T) {
 	}
 	proxy := backend.NewProxy(t, one.Address(0))
 	w := watch(t, direct("http://"+proxy.Address()), impatient())
-	w.peersAre("a=192.0.2.5")
+	w.PeersAre("a=192.0.2.5")
 	proxy.Lead(two.Address(0))
 	proxy.Cut()
-	w.peersAre("a=192.0.2.149")
-	if n := w.log.count("another etcd cluster"); n != 1 {
-		t.Errorf("log:\n%s", w.log)
+	w.PeersAre("a=192.0.2.149")
+	if n := w.Log.Count("another etcd cluster"); n != 1 {
+		t.Errorf("log:\n%s", w.Log)
 	}
 }
 
@@ -230,22 +230,22 @@ func TestLossOfMembers(t *testing.T) {
 	o := impatient()
 	o.Timeout = 2 * time.Second
 	w := watch(t, connection, o)
-	w.peersAre("a=192.0.2.1")
+	w.PeersAre("a=192.0.2.1")
 	e.Kill(0)
 	e.Put(t, c, peerKey("a"), peer("a", "192.0.2.2"))
-	w.peersAre("a=192.0.2.2")
-	w.found()
+	w.PeersAre("a=192.0.2.2")
+	w.Found()
 	e.Kill(1) // now there is no leader
-	w.lost()
+	w.Lost()
 	e.Start(t, 1)
-	w.found()
+	w.Found()
 	e.Put(t, c, peerKey("a"), peer("a", "192.0.2.3"))
-	w.peersAre("a=192.0.2.3")
+	w.PeersAre("a=192.0.2.3")
 	e.Start(t, 0)
 	e.Kill(2)
 	e.Put(t, c, peerKey("b"), peer("b", "192.0.2.4"))
-	w.peersAre("a=192.0.2.3 b=192.0.2.4")
-	if s := w.source.Status(); s.Reads != 6 {
+	w.PeersAre("a=192.0.2.3 b=192.0.2.4")
+	if s := w.Source.Status(); s.Reads != 6 {
 		t.Errorf("%d lists read, want 6", s.Reads)
 	}
 }
@@ -262,37 +262,37 @@ func TestAuthentication(t *testing.T) {
 				connection := connection
 				connection.Username, connection.Password = e.User, "not-the-password"
 				w := watch(t, connection, impatient())
-				w.lost()
-				said := fmt.Sprintf("%+v", w.source.Status()) + w.log.String()
+				w.Lost()
+				said := fmt.Sprintf("%+v", w.Source.Status()) + w.Log.String()
 				if !strings.Contains(said, "authentication failed") || strings.Contains(said, connection.Password) {
 					t.Errorf("it says %s", said)
 				}
 			})
 			connection.Username, connection.Password = e.User, e.Password
 			w := watch(t, connection, impatient())
-			w.peersAre("a=192.0.2.1")
+			w.PeersAre("a=192.0.2.1")
 			// Longer than a login lasts, with signs of life in between. Version 3.4 may leave a client
 			// without an answer whose login has run out, hence a new one for the writes.
 			end := time.Now().Add(3 * time.Second)
-			w.until("certain after the login has run out", func() bool { return w.source.Status().SyncedAt.After(end) })
+			w.Until("certain after the login has run out", func() bool { return w.Source.Status().SyncedAt.After(end) })
 			c = e.Client(t)
 			e.Put(t, c, peerKey("a"), peer("a", "192.0.2.2"))
-			w.peersAre("a=192.0.2.2")
+			w.PeersAre("a=192.0.2.2")
 
 			e.Revoke(t, c, resources+"bgppeers/")
 			e.Kill(0)
-			w.lost()
+			w.Lost()
 			e.Start(t, 0)
 			e.Put(t, c, peerKey("a"), peer("a", "192.0.2.3"))
-			w.peersAre("a=192.0.2.2 forbidden")
-			s, _ := w.last()
+			w.PeersAre("a=192.0.2.2 forbidden")
+			s, _ := w.Last()
 			if text := fmt.Sprint(s.Problems); !strings.Contains(text, resources+"bgppeers/") || !strings.Contains(text, "grant-permission") {
 				t.Errorf("problems %s", text)
 			}
 			backend.Do(t, "grant", e.Grant(c, resources+"bgppeers/"))
-			w.peersAre("a=192.0.2.3")
-			w.found()
-			if strings.Contains(w.log.String(), e.Password) {
+			w.PeersAre("a=192.0.2.3")
+			w.Found()
+			if strings.Contains(w.Log.String(), e.Password) {
 				t.Error("the log has the password")
 			}
 		})

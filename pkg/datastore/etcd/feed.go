@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -77,7 +76,7 @@ func (f *Feed) Run(ctx context.Context) {
 		}
 		wait := min(f.o.Retry<<min(failures, 10), longestRetry)
 		failures++
-		if !sleep(ctx, jitter(wait, 0.5)) {
+		if !live.Sleep(ctx, live.Jitter(wait, 0.5)) {
 			return
 		}
 	}
@@ -174,21 +173,5 @@ func (f *Feed) find() {
 	f.lost = time.Time{}
 	for _, k := range f.kinds {
 		k.part.Found()
-	}
-}
-
-// jitter changes a duration by a random part of it, either way.
-func jitter(d time.Duration, part float64) time.Duration {
-	return time.Duration(float64(d) * (1 + part*(2*rand.Float64()-1)))
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
 	}
 }

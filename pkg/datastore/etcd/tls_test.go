@@ -44,11 +44,11 @@ func TestTLS(t *testing.T) {
 			c.change(&connection)
 			w := watch(t, connection, impatient())
 			if c.fault == "" && connection.CertFile+connection.Cert != "" {
-				w.peersAre("a=192.0.2.1")
+				w.PeersAre("a=192.0.2.1")
 				return
 			}
-			w.lost()
-			if s := w.source.Status(); !strings.Contains(s.LastError, c.fault) || strings.Contains(s.LastError, "PRIVATE") {
+			w.Lost()
+			if s := w.Source.Status(); !strings.Contains(s.LastError, c.fault) || strings.Contains(s.LastError, "PRIVATE") {
 				t.Errorf("it says %q", s.LastError)
 			}
 		})
@@ -66,14 +66,14 @@ func TestTLS(t *testing.T) {
 		write(connection.CertFile, read(e.CertFile))
 		write(connection.KeyFile, read(e.KeyFile))
 		w := watch(t, connection, impatient())
-		w.peersAre("a=192.0.2.1")
+		w.PeersAre("a=192.0.2.1")
 		write(connection.KeyFile, "spoilt")
 		e.Kill(0)
 		e.Start(t, 0)
-		w.until("refused", func() bool { return strings.Contains(w.source.Status().LastError, "client certificate and key") })
+		w.Until("refused", func() bool { return strings.Contains(w.Source.Status().LastError, "client certificate and key") })
 		write(connection.KeyFile, read(e.KeyFile))
-		w.found()
+		w.Found()
 		e.Put(t, c, peerKey("a"), peer("a", "192.0.2.2"))
-		w.peersAre("a=192.0.2.2")
+		w.PeersAre("a=192.0.2.2")
 	})
 }

@@ -105,7 +105,7 @@ type sign struct {
 // works in all versions: before 3.4.25 and 3.5.8 the answer to a request for progress could
 // overtake events (etcd issue 15220).
 func (f *Feed) listen(ctx context.Context, client *clientv3.Client, signs chan<- sign) {
-	for sleep(ctx, jitter(f.o.Heartbeat, 0.2)) {
+	for live.Sleep(ctx, live.Jitter(f.o.Heartbeat, 0.2)) {
 		r, err := get(ctx, client, f.o.Timeout, f.kinds[0].prefix, clientv3.WithCountOnly())
 		s := sign{err: err}
 		if err == nil {

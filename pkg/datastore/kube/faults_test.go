@@ -9,6 +9,7 @@ import (
 	"github.com/birdconfd/birdconfd/pkg/calico"
 	"github.com/birdconfd/birdconfd/pkg/datastore"
 	"github.com/birdconfd/birdconfd/pkg/datastore/internal/live"
+	"github.com/birdconfd/birdconfd/pkg/datastore/internal/live/livetest"
 	"github.com/birdconfd/birdconfd/test/backend"
 )
 
@@ -25,22 +26,22 @@ func TestRemovedResource(t *testing.T) {
 		o := in(group, k.Admin())
 		o.HoldEmpty = 15 * time.Second
 		w := watch(t, o, live.Needs{})
-		w.peersAre(all)
+		w.PeersAre(all)
 		k.RemoveCRD(t, group, "bgppeers")
-		w.peersAre(all + " not-installed")
-		if s, _ := w.last(); !strings.Contains(problem(s, calico.RuleNotInstalled), "the 20 that are known stay in use") {
+		w.PeersAre(all + " not-installed")
+		if s, _ := w.Last(); !strings.Contains(problem(s, calico.RuleNotInstalled), "the 20 that are known stay in use") {
 			t.Error(problem(s, calico.RuleNotInstalled))
 		}
-		w.lost()
+		w.Lost()
 		// It is made anew, and is empty at first: that is not believed for a while.
 		k.InstallCRDs(t, group, "bgppeers")
-		w.is("emptied", func(s datastore.Snapshot) bool {
-			return strings.HasPrefix(peers(s), all) && problem(s, calico.RuleEmptied) != ""
+		w.Is("emptied", func(s datastore.Snapshot) bool {
+			return strings.HasPrefix(livetest.Peers(s), all) && problem(s, calico.RuleEmptied) != ""
 		})
 		k.Apply(t, peer(group, "p00", "192.0.2.99"))
-		w.peersAre("p00=192.0.2.99")
-		w.found()
-		for _, s := range w.snapshots {
+		w.PeersAre("p00=192.0.2.99")
+		w.Found()
+		for _, s := range w.All() {
 			if n := len(s.Cluster.Peers); n != 20 && n != 1 {
 				t.Errorf("a snapshot with %d peers", n)
 			}
@@ -55,13 +56,13 @@ func TestResourceThatNeverWas(t *testing.T) {
 	k.InstallCRDs(t, backend.GroupV1, "bgpconfigurations", "bgppeers", "ippools", "blockaffinities")
 	k.Apply(t, peer(backend.GroupV1, "a", "192.0.2.1"))
 	w := watch(t, impatient(k.Admin()), live.Needs{})
-	w.peersAre("a=192.0.2.1 not-installed")
-	if s, _ := w.last(); !strings.Contains(problem(s, calico.RuleNotInstalled), "warning: the API server does not have bgpfilters.crd.projectcalico.org") {
+	w.PeersAre("a=192.0.2.1 not-installed")
+	if s, _ := w.Last(); !strings.Contains(problem(s, calico.RuleNotInstalled), "warning: the API server does not have bgpfilters.crd.projectcalico.org") {
 		t.Error(problem(s, calico.RuleNotInstalled))
 	}
 	k.InstallCRDs(t, backend.GroupV1, "bgpfilters")
 	k.Apply(t, resource(backend.GroupV1, "BGPFilter", "f", "exportV4: [{action: Reject}]"))
-	w.is("the filter", func(s datastore.Snapshot) bool {
+	w.Is("the filter", func(s datastore.Snapshot) bool {
 		return len(s.Cluster.Filters) == 1 && problem(s, calico.RuleNotInstalled) == ""
 	})
 }
@@ -72,18 +73,18 @@ func TestRestart(t *testing.T) {
 	k.InstallCRDs(t, backend.GroupV1, backend.CalicoPlurals...)
 	k.Apply(t, peer(backend.GroupV1, "a", "192.0.2.1")+peer(backend.GroupV1, "b", "192.0.2.2"))
 	w := watch(t, impatient(k.Admin()), live.Needs{Services: true})
-	w.peersAre("a=192.0.2.1 b=192.0.2.2")
+	w.PeersAre("a=192.0.2.1 b=192.0.2.2")
 	k.Kill()
-	w.lost()
-	w.peersAre("a=192.0.2.1 b=192.0.2.2")
+	w.Lost()
+	w.PeersAre("a=192.0.2.1 b=192.0.2.2")
 	k.Start(t)
 	k.Delete(t, backend.GroupV1, "BGPPeer", "", "b")
 	k.Apply(t, peer(backend.GroupV1, "a", "192.0.2.3"))
-	w.peersAre("a=192.0.2.3")
-	w.found()
+	w.PeersAre("a=192.0.2.3")
+	w.Found()
 	// Once, or twice when parts notice one after the other, but not with each attempt.
-	if a, b := w.log.count("cannot be watched any more"), w.log.count("watching Kubernetes"); a > 2 || b != a+1 {
-		t.Errorf("%d lines of the loss, %d of connections; log:\n%s", a, b, w.log)
+	if a, b := w.Log.Count("cannot be watched any more"), w.Log.Count("watching Kubernetes"); a > 2 || b != a+1 {
+		t.Errorf("%d lines of the loss, %d of connections; log:\n%s", a, b, w.Log)
 	}
 }
 
@@ -93,17 +94,17 @@ func TestCutAndSilentConnections(t *testing.T) {
 	k.Apply(t, peer(backend.GroupV3, "a", "192.0.2.1"))
 	proxy := backend.NewProxy(t, k.Address())
 	w := watch(t, in(backend.GroupV3, backend.Through(k.Admin(), proxy)), live.Needs{})
-	w.peersAre("a=192.0.2.1")
+	w.PeersAre("a=192.0.2.1")
 	for i, fault := range []func(){proxy.Cut, proxy.Refuse, proxy.Pause} {
 		fault()
 		if i > 0 {
-			w.lost()
+			w.Lost()
 		}
 		k.Apply(t, peer(backend.GroupV3, "a", fmt.Sprintf("192.0.2.%d", 10+i)))
 		proxy.Open()
 		proxy.Resume()
-		w.peersAre(fmt.Sprintf("a=192.0.2.%d", 10+i))
-		w.found()
+		w.PeersAre(fmt.Sprintf("a=192.0.2.%d", 10+i))
+		w.Found()
 	}
 }
 
@@ -115,16 +116,16 @@ func TestExpiredWatch(t *testing.T) {
 	k.Apply(t, peer(backend.GroupV1, "a", "192.0.2.1")+peer(backend.GroupV1, "b", "192.0.2.2"))
 	proxy := backend.NewProxy(t, k.Address())
 	w := watch(t, impatient(backend.Through(k.Admin(), proxy)), live.Needs{})
-	w.peersAre("a=192.0.2.1 b=192.0.2.2")
+	w.PeersAre("a=192.0.2.1 b=192.0.2.2")
 	proxy.Refuse()
-	w.lost()
+	w.Lost()
 	k.Delete(t, backend.GroupV1, "BGPPeer", "", "b")
 	k.Apply(t, peer(backend.GroupV1, "a", "192.0.2.3"))
 	k.Compact(t)
 	k.Start(t) // so that its cache does not remember either
 	proxy.Open()
-	w.peersAre("a=192.0.2.3")
-	w.found()
+	w.PeersAre("a=192.0.2.3")
+	w.Found()
 }
 
 // SyncedAt goes on while nothing happens, and stands still while nothing can be known.
@@ -133,15 +134,15 @@ func TestCertainty(t *testing.T) {
 	k.Both(t)
 	proxy := backend.NewProxy(t, k.Address())
 	w := watch(t, impatient(backend.Through(k.Admin(), proxy)), live.Needs{})
-	w.peersAre("")
-	w.found()
-	first := w.source.Status().SyncedAt
-	w.until("certain again", func() bool { return w.source.Status().SyncedAt.After(first.Add(time.Second)) })
+	w.PeersAre("")
+	w.Found()
+	first := w.Source.Status().SyncedAt
+	w.Until("certain again", func() bool { return w.Source.Status().SyncedAt.After(first.Add(time.Second)) })
 	proxy.Refuse()
-	w.lost()
-	lost := w.source.Status().SyncedAt
-	w.until("some attempts", func() bool { return w.source.Status().Reconnects > 0 })
-	if now := w.source.Status().SyncedAt; !now.Equal(lost) {
+	w.Lost()
+	lost := w.Source.Status().SyncedAt
+	w.Until("some attempts", func() bool { return w.Source.Status().Reconnects > 0 })
+	if now := w.Source.Status().SyncedAt; !now.Equal(lost) {
 		t.Errorf("certain at %s, and at %s without a connection", lost, now)
 	}
 }

@@ -3,7 +3,6 @@ package kube
 import (
 	"context"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -100,7 +99,7 @@ func (f *Feed) runCalico(ctx context.Context) {
 		for _, w := range f.calico {
 			w.lost(plainError(err))
 		}
-		if !sleep(ctx, jitter(wait)) {
+		if !live.Sleep(ctx, live.Jitter(wait, 0.5)) {
 			return
 		}
 	}
@@ -186,21 +185,5 @@ func (f *Feed) found(w *watcher) {
 	}
 	if delete(f.away, w); len(f.away) == 0 {
 		f.log.Info("watching Kubernetes", "away", time.Since(f.since).Round(time.Millisecond))
-	}
-}
-
-// jitter changes a duration by up to a half of it, either way.
-func jitter(d time.Duration) time.Duration {
-	return time.Duration(float64(d) * (0.5 + rand.Float64()))
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
 	}
 }

@@ -40,7 +40,7 @@ func (w *watcher) judgeDoomed(ctx context.Context) {
 		}
 		wait := w.feed.o.Settle
 		for w.some() {
-			if !sleep(ctx, jitter(wait)) {
+			if !live.Sleep(ctx, live.Jitter(wait, 0.5)) {
 				return
 			}
 			if w.judgeOnce(ctx) {

@@ -9,6 +9,7 @@ import (
 	"github.com/birdconfd/birdconfd/pkg/calico"
 	"github.com/birdconfd/birdconfd/pkg/datastore"
 	"github.com/birdconfd/birdconfd/pkg/datastore/internal/live"
+	"github.com/birdconfd/birdconfd/pkg/datastore/internal/live/livetest"
 	"github.com/birdconfd/birdconfd/pkg/datastore/kube"
 	"github.com/birdconfd/birdconfd/test/backend"
 )
@@ -29,8 +30,8 @@ func TestEverythingIsRead(t *testing.T) {
 		affinity("one", "alpha", "10.244.1.0/26", "")
 		affinity("two", "bravo", "10.244.2.0/26", "")
 		w := watch(t, in(group, k.Admin()), live.Needs{})
-		w.peersAre("tor=192.0.2.254")
-		s, _ := w.last()
+		w.PeersAre("tor=192.0.2.254")
+		s, _ := w.Last()
 		if c := s.Cluster; c.Default().ASNumber != 64600 || len(c.Filters) != 1 || len(c.Pools) != 1 || len(c.Services) != 0 {
 			t.Errorf("%+v", c)
 		}
@@ -46,8 +47,8 @@ func TestEverythingIsRead(t *testing.T) {
 		affinity("three", "alpha", "10.244.3.0/26", hash+"E4MHR6FJE62FM2WJKH6ICWYY36WY2AYC2YORDWAMXYK3PI5AK2XQ")
 		affinity("four", "bravo", "10.244.4.0/26", hash+"X")
 		w2 := watch(t, in(group, k.Admin()), live.Needs{})
-		w2.is("affinities", func(s datastore.Snapshot) bool { return len(s.Cluster.Affinities) == 1 })
-		status := w.source.Status()
+		w2.Is("affinities", func(s datastore.Snapshot) bool { return len(s.Cluster.Affinities) == 1 })
+		status := w.Source.Status()
 		if !status.Connected || !status.Synced || status.SyncedAt.IsZero() || len(status.Parts) != 6 {
 			t.Errorf("status %+v", status)
 		}
@@ -62,8 +63,8 @@ func TestPodCIDRs(t *testing.T) {
 	o := impatient(k.Admin())
 	o.UsePodCIDR = true
 	w := watch(t, o, live.Needs{})
-	w.is("the node", func(s datastore.Snapshot) bool { return len(s.Cluster.Node("alpha").PodCIDRs) == 1 })
-	for _, p := range w.source.Status().Parts {
+	w.Is("the node", func(s datastore.Snapshot) bool { return len(s.Cluster.Node("alpha").PodCIDRs) == 1 })
+	for _, p := range w.Source.Status().Parts {
 		if p.Name == "BlockAffinities" {
 			t.Error("affinities are read all the same")
 		}
@@ -80,22 +81,22 @@ func TestHostnameHash(t *testing.T) {
 func TestChangesArrive(t *testing.T) {
 	eachGroup(t, func(t *testing.T, k *backend.Kube, group string) {
 		w := watch(t, in(group, k.Admin()), live.Needs{})
-		w.peersAre("")
+		w.PeersAre("")
 		k.Apply(t, peer(group, "a", "192.0.2.1"))
-		w.peersAre("a=192.0.2.1")
+		w.PeersAre("a=192.0.2.1")
 		k.Apply(t, peer(group, "a", "192.0.2.2")+peer(group, "b", "192.0.2.3"))
-		w.peersAre("a=192.0.2.2 b=192.0.2.3")
+		w.PeersAre("a=192.0.2.2 b=192.0.2.3")
 		// Deleted and made anew, at once and one after the other.
 		k.Delete(t, group, "BGPPeer", "", "a")
 		k.Apply(t, peer(group, "a", "192.0.2.4"))
-		w.peersAre("a=192.0.2.4 b=192.0.2.3")
+		w.PeersAre("a=192.0.2.4 b=192.0.2.3")
 		k.Delete(t, group, "BGPPeer", "", "b")
-		w.peersAre("a=192.0.2.4")
+		w.PeersAre("a=192.0.2.4")
 		k.Apply(t, peer(group, "b", "192.0.2.5"))
-		w.peersAre("a=192.0.2.4 b=192.0.2.5")
+		w.PeersAre("a=192.0.2.4 b=192.0.2.5")
 		k.Delete(t, group, "BGPPeer", "", "a")
 		k.Delete(t, group, "BGPPeer", "", "b") // the last one: that was meant
-		w.peersAre("")
+		w.PeersAre("")
 	})
 }
 
@@ -107,15 +108,15 @@ func TestObjectsThatCannotBeRead(t *testing.T) {
 			k.Apply(t, resource(group, "BGPPeer", fmt.Sprint("bad-", i), "peerIP: 192.0.2.9, "+spec))
 		}
 		w := watch(t, in(group, k.Admin()), live.Needs{})
-		w.is("the good ones", func(s datastore.Snapshot) bool {
-			return strings.HasPrefix(peers(s), "a=192.0.2.1 b=192.0.2.2 ") && len(s.Problems) >= 4
+		w.Is("the good ones", func(s datastore.Snapshot) bool {
+			return strings.HasPrefix(livetest.Peers(s), "a=192.0.2.1 b=192.0.2.2 ") && len(s.Problems) >= 4
 		})
 		k.Apply(t, resource(group, "BGPPeer", "a", "peerIP: nonsense, asNumber: 64512"))
-		w.is("the last good one", func(s datastore.Snapshot) bool {
+		w.Is("the last good one", func(s datastore.Snapshot) bool {
 			return strings.Contains(problem(s, calico.RuleAddress), "stays in use")
 		})
-		if s, _ := w.last(); !strings.HasPrefix(peers(s), "a=192.0.2.1 b=192.0.2.2 ") {
-			t.Error(peers(s))
+		if s, _ := w.Last(); !strings.HasPrefix(livetest.Peers(s), "a=192.0.2.1 b=192.0.2.2 ") {
+			t.Error(livetest.Peers(s))
 		}
 	})
 }
@@ -133,7 +134,7 @@ metadata:
 spec: {asNumber: 64512}
 `)
 	w := watch(t, impatient(k.Admin()), live.Needs{})
-	w.is("the annotation", func(s datastore.Snapshot) bool {
+	w.Is("the annotation", func(s datastore.Snapshot) bool {
 		d := s.Cluster.Default()
 		return d.GracefulRestartWait != nil && d.GracefulRestartWait.Seconds() == 20 && d.Labels["team"] == "net"
 	})
@@ -144,19 +145,19 @@ func TestHeartbeatsChangeNothing(t *testing.T) {
 	eachGroup(t, func(t *testing.T, k *backend.Kube, group string) {
 		k.Apply(t, node("alpha", "192.0.2.1/24", "True"))
 		w := watch(t, in(group, k.Admin()), live.Needs{})
-		w.is("the node", func(s datastore.Snapshot) bool { return s.Cluster.Node("alpha") != nil })
-		w.until("pruning is known", func() bool { s, _ := w.last(); return problem(s, calico.RulePruned) != "" })
-		_, before := w.last()
+		w.Is("the node", func(s datastore.Snapshot) bool { return s.Cluster.Node("alpha") != nil })
+		w.Until("pruning is known", func() bool { s, _ := w.Last(); return problem(s, calico.RulePruned) != "" })
+		_, before := w.Last()
 		for i := range 20 {
 			k.Apply(t, strings.ReplaceAll(node("alpha", "192.0.2.1/24", "True"), "message: x", fmt.Sprintf("message: beat %d", i)))
 		}
 		k.Apply(t, node("bravo", "192.0.2.2/24", "True"))
-		w.is("the next change", func(s datastore.Snapshot) bool { return s.Cluster.Node("bravo") != nil })
-		if _, after := w.last(); after > before+2 { // a node and then its readiness
+		w.Is("the next change", func(s datastore.Snapshot) bool { return s.Cluster.Node("bravo") != nil })
+		if _, after := w.Last(); after > before+2 { // a node and then its readiness
 			t.Errorf("%d snapshots for one new node", after-before)
 		}
 		k.Apply(t, node("alpha", "192.0.2.1/24", "False"))
-		w.is("it is not ready", func(s datastore.Snapshot) bool { return s.Cluster.Node("alpha").NotReady })
+		w.Is("it is not ready", func(s datastore.Snapshot) bool { return s.Cluster.Node("alpha").NotReady })
 	})
 }
 
@@ -166,13 +167,13 @@ func TestGroup(t *testing.T) {
 		k := backend.SharedKube(t)
 		k.Clear(t)
 		w := watch(t, impatient(k.Admin()), live.Needs{})
-		w.until("it says so", func() bool { return strings.Contains(fmt.Sprint(w.source.Status()), "are not installed") })
-		if _, n := w.last(); n != 0 {
+		w.Until("it says so", func() bool { return strings.Contains(fmt.Sprint(w.Source.Status()), "are not installed") })
+		if _, n := w.Last(); n != 0 {
 			t.Errorf("%d snapshots of nothing", n)
 		}
 		k.InstallCRDs(t, backend.GroupV3, backend.CalicoPlurals...)
 		k.Apply(t, peer(backend.GroupV3, "a", "192.0.2.1"))
-		w.peersAre("a=192.0.2.1")
+		w.PeersAre("a=192.0.2.1")
 	})
 	t.Run("both are", func(t *testing.T) {
 		k := backend.SharedKube(t)
@@ -183,7 +184,7 @@ func TestGroup(t *testing.T) {
 		for group, want := range map[string]string{"": "one=192.0.2.1", "v1": "one=192.0.2.1", "v3": "three=192.0.2.3"} {
 			o := impatient(k.Admin())
 			o.Group = group
-			watch(t, o, live.Needs{}).peersAre(want)
+			watch(t, o, live.Needs{}).PeersAre(want)
 		}
 	})
 	t.Run("the server cannot be asked", func(t *testing.T) {
@@ -194,17 +195,17 @@ func TestGroup(t *testing.T) {
 		proxy := backend.NewProxy(t, k.Address())
 		proxy.Refuse()
 		w := watch(t, impatient(backend.Through(k.Admin(), proxy)), live.Needs{})
-		w.lost()
+		w.Lost()
 		proxy.Open()
-		w.peersAre("a=192.0.2.1")
+		w.PeersAre("a=192.0.2.1")
 	})
 }
 
 func TestPrunedFields(t *testing.T) {
 	eachGroup(t, func(t *testing.T, k *backend.Kube, group string) {
 		w := watch(t, in(group, k.Admin()), live.Needs{})
-		w.is("it is said", func(s datastore.Snapshot) bool { return problem(s, calico.RulePruned) != "" })
-		s, _ := w.last()
+		w.Is("it is said", func(s datastore.Snapshot) bool { return problem(s, calico.RulePruned) != "" })
+		s, _ := w.Last()
 		if text := problem(s, calico.RulePruned); !strings.Contains(text, "kubectl patch crd bgpconfigurations.") || strings.Count(text, "\n") != 1 {
 			t.Error(text)
 		}
@@ -212,7 +213,7 @@ func TestPrunedFields(t *testing.T) {
 		t.Cleanup(func() { k.RemoveCRD(t, group, "bgpconfigurations") })
 		k.Apply(t, resource(group, "BGPConfiguration", "default", "gracefulRestartWait: 30s, gracefulRestartWaitFor: AllPeers"))
 		w2 := watch(t, in(group, k.Admin()), live.Needs{})
-		w2.is("it is there", func(s datastore.Snapshot) bool {
+		w2.Is("it is there", func(s datastore.Snapshot) bool {
 			return s.Cluster.Default().GracefulRestartWait != nil && s.Cluster.Default().GracefulRestartWaitFor == calico.WaitForAllPeers
 		})
 		for spec, fault := range map[string]string{
@@ -226,7 +227,7 @@ func TestPrunedFields(t *testing.T) {
 		for _, wait := range []string{"0s", "18h", "1m30s", "17h59m60s"} {
 			k.Apply(t, resource(group, "BGPConfiguration", "default", "gracefulRestartWait: "+wait))
 		}
-		if s, _ := w2.last(); problem(s, calico.RulePruned) != "" {
+		if s, _ := w2.Last(); problem(s, calico.RulePruned) != "" {
 			t.Error(problem(s, calico.RulePruned))
 		}
 	})

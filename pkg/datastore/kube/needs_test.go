@@ -11,6 +11,7 @@ import (
 	"github.com/birdconfd/birdconfd/pkg/calico"
 	"github.com/birdconfd/birdconfd/pkg/datastore"
 	"github.com/birdconfd/birdconfd/pkg/datastore/internal/live"
+	"github.com/birdconfd/birdconfd/pkg/datastore/internal/live/livetest"
 	"github.com/birdconfd/birdconfd/pkg/datastore/kube"
 	"github.com/birdconfd/birdconfd/test/backend"
 	"github.com/birdconfd/birdconfd/test/shared"
@@ -46,16 +47,16 @@ func TestServices(t *testing.T) {
 	k.Both(t)
 	k.Apply(t, service("web")+slice("web-1", "web", "true"))
 	w := watch(t, impatient(k.Admin()), live.Needs{})
-	w.is("no Services", func(s datastore.Snapshot) bool { return len(s.Cluster.Services) == 0 })
-	if n := len(w.source.Status().Parts); n != 6 {
+	w.Is("no Services", func(s datastore.Snapshot) bool { return len(s.Cluster.Services) == 0 })
+	if n := len(w.Source.Status().Parts); n != 6 {
 		t.Errorf("%d parts without need", n)
 	}
-	w.need(live.Needs{Services: true})
+	w.Need(live.Needs{Services: true})
 	k.Apply(t, peer(backend.GroupV1, "a", "192.0.2.1")) // has it asked again
-	w.is("Services", func(s datastore.Snapshot) bool {
+	w.Is("Services", func(s datastore.Snapshot) bool {
 		return strings.Contains(names(s.Cluster.Services), "web") && names(s.Cluster.EndpointSlices) == "web-1"
 	})
-	s, _ := w.last()
+	s, _ := w.Last()
 	web := s.Cluster.Services[len(s.Cluster.Services)-1]
 	if web.Type != "LoadBalancer" || len(web.ClusterIPs) != 1 || len(web.IngressIPs) != 1 || len(web.ExternalIPs) != 1 || web.ExternalTrafficPolicy != "Local" {
 		t.Errorf("%+v", web)
@@ -65,17 +66,17 @@ func TestServices(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	k.Apply(t, slice("web-1", "web", "false"))
-	w.is("not ready", func(s datastore.Snapshot) bool { return len(s.Cluster.EndpointSlices[0].Endpoints) == 0 })
+	w.Is("not ready", func(s datastore.Snapshot) bool { return len(s.Cluster.EndpointSlices[0].Endpoints) == 0 })
 	k.Apply(t, slice("web-1", "other", "true"))
-	w.is("of another Service", func(s datastore.Snapshot) bool { return s.Cluster.EndpointSlices[0].ServiceName == "other" })
+	w.Is("of another Service", func(s datastore.Snapshot) bool { return s.Cluster.EndpointSlices[0].ServiceName == "other" })
 	k.Delete(t, "discovery.k8s.io/v1", "EndpointSlice", "shop", "web-1")
-	w.is("deleted", func(s datastore.Snapshot) bool { return len(s.Cluster.EndpointSlices) == 0 })
+	w.Is("deleted", func(s datastore.Snapshot) bool { return len(s.Cluster.EndpointSlices) == 0 })
 	k.Apply(t, slice("web-1", "web", "true"))
-	w.is("made again", func(s datastore.Snapshot) bool { return len(s.Cluster.EndpointSlices) == 1 })
-	w.need(live.Needs{})
+	w.Is("made again", func(s datastore.Snapshot) bool { return len(s.Cluster.EndpointSlices) == 1 })
+	w.Need(live.Needs{})
 	k.Apply(t, peer(backend.GroupV1, "a", "192.0.2.2"))
-	w.is("no Services any more", func(s datastore.Snapshot) bool { return len(s.Cluster.Services)+len(s.Cluster.EndpointSlices) == 0 })
-	if n := len(w.source.Status().Parts); n != 6 {
+	w.Is("no Services any more", func(s datastore.Snapshot) bool { return len(s.Cluster.Services)+len(s.Cluster.EndpointSlices) == 0 })
+	if n := len(w.Source.Status().Parts); n != 6 {
 		t.Errorf("%d parts without need", n)
 	}
 }
@@ -85,19 +86,19 @@ func TestSecrets(t *testing.T) {
 	k.Both(t)
 	k.Apply(t, secret("kube-system", "tor", "hunter2")+secret("kube-system", "other", "x")+secret("default", "tor", "wrong"))
 	w := watch(t, impatient(k.Admin()), live.Needs{Secrets: []string{"tor", "absent"}})
-	w.is("the Secret", func(s datastore.Snapshot) bool {
+	w.Is("the Secret", func(s datastore.Snapshot) bool {
 		return len(s.Cluster.Secrets) == 1 && string(s.Cluster.Secrets["kube-system/tor"].Data["key"]) == "hunter2"
 	})
 	k.Apply(t, secret("kube-system", "tor", "hunter3")+secret("kube-system", "absent", "now"))
-	w.is("both", func(s datastore.Snapshot) bool {
+	w.Is("both", func(s datastore.Snapshot) bool {
 		return len(s.Cluster.Secrets) == 2 && string(s.Cluster.Secrets["kube-system/tor"].Data["key"]) == "hunter3"
 	})
 	k.Delete(t, "v1", "Secret", "kube-system", "tor")
-	w.is("deleted", func(s datastore.Snapshot) bool { return len(s.Cluster.Secrets) == 1 })
-	w.need(live.Needs{})
+	w.Is("deleted", func(s datastore.Snapshot) bool { return len(s.Cluster.Secrets) == 1 })
+	w.Need(live.Needs{})
 	k.Apply(t, peer(backend.GroupV1, "a", "192.0.2.2"))
-	w.is("not needed any more", func(s datastore.Snapshot) bool { return len(s.Cluster.Secrets) == 0 })
-	if said := w.log.String() + fmt.Sprint(w.source.Status()); strings.Contains(said, "hunter") {
+	w.Is("not needed any more", func(s datastore.Snapshot) bool { return len(s.Cluster.Secrets) == 0 })
+	if said := w.Log.String() + fmt.Sprint(w.Source.Status()); strings.Contains(said, "hunter") {
 		t.Error("a password is told")
 	}
 }
@@ -125,17 +126,17 @@ func TestPermissions(t *testing.T) {
 	o := impatient(account)
 
 	w := watch(t, o, live.Needs{Services: true, Secrets: []string{"bgp-passwords"}})
-	w.is("everything", func(s datastore.Snapshot) bool {
-		return peers(s) == "a=192.0.2.1" && len(s.Cluster.Nodes) == 1 && len(s.Cluster.EndpointSlices) == 1 && len(s.Cluster.Secrets) == 1 &&
+	w.Is("everything", func(s datastore.Snapshot) bool {
+		return livetest.Peers(s) == "a=192.0.2.1" && len(s.Cluster.Nodes) == 1 && len(s.Cluster.EndpointSlices) == 1 && len(s.Cluster.Secrets) == 1 &&
 			problem(s, calico.RulePruned) != ""
 	})
-	w.found()
+	w.Found()
 	k.AllMayNot(t, account, [][3]string{{"get", "secrets", "other"}, {"list", "secrets", ""}, {"list", "pods", ""}, {"delete", "nodes", "alpha"}, {"get", "secrets", "bgp-passwords"}})
 
 	// Another Secret than those that are allowed.
 	w = watch(t, o, live.Needs{Secrets: []string{"other"}})
-	w.peersAre("a=192.0.2.1 forbidden")
-	s, _ := w.last()
+	w.PeersAre("a=192.0.2.1 forbidden")
+	s, _ := w.Last()
 	if text := problem(s, calico.RuleForbidden); !strings.Contains(text, "Secret other in namespace kube-system") || !strings.Contains(text, "etc/rbac/passwords.yaml") {
 		t.Error(text)
 	}
@@ -144,24 +145,24 @@ func TestPermissions(t *testing.T) {
 	role := read("birdconfd.yaml")
 	k.Apply(t, strings.ReplaceAll(role, "resources: [services]", "resources: [configmaps]"))
 	w = watch(t, o, live.Needs{Services: true})
-	w.peersAre("a=192.0.2.1 forbidden")
-	s, _ = w.last()
+	w.PeersAre("a=192.0.2.1 forbidden")
+	s, _ = w.Last()
 	if text := problem(s, calico.RuleForbidden); !strings.Contains(text, "services; only whole ranges are announced") || !strings.Contains(text, "etc/rbac/birdconfd.yaml") {
 		t.Error(text)
 	}
 	k.Apply(t, role)
-	w.is("Services", func(s datastore.Snapshot) bool {
+	w.Is("Services", func(s datastore.Snapshot) bool {
 		return len(s.Cluster.Services) > 0 && problem(s, calico.RuleForbidden) == ""
 	})
 
 	// Without that for peers there is nothing, and it is said why.
 	k.Apply(t, strings.ReplaceAll(role, "bgppeers, ", ""))
 	w = watch(t, o, live.Needs{})
-	w.until("it is said", func() bool { return strings.Contains(w.source.Status().LastError, "BGPPeers: list bgppeers: ") })
-	if e := w.source.Status().LastError; !strings.Contains(e, "is forbidden") {
+	w.Until("it is said", func() bool { return strings.Contains(w.Source.Status().LastError, "BGPPeers: list bgppeers: ") })
+	if e := w.Source.Status().LastError; !strings.Contains(e, "is forbidden") {
 		t.Error(e)
 	}
-	if _, n := w.last(); n != 0 {
+	if _, n := w.Last(); n != 0 {
 		t.Errorf("%d snapshots without peers", n)
 	}
 }
@@ -182,13 +183,13 @@ func TestTokenRotation(t *testing.T) {
 	c := k.As("")
 	c.BearerTokenFile = file
 	w := watch(t, impatient(c), live.Needs{})
-	w.lost()
-	if s := w.source.Status(); !strings.Contains(s.LastError, "Unauthorized") || strings.Contains(s.LastError, "not-a-token") {
+	w.Lost()
+	if s := w.Source.Status(); !strings.Contains(s.LastError, "Unauthorized") || strings.Contains(s.LastError, "not-a-token") {
 		t.Error(s.LastError)
 	}
 	write(k.AdminToken)
-	w.peersAre("a=192.0.2.1") // within the minute that the library keeps the old one
-	w.found()
+	w.PeersAre("a=192.0.2.1") // within the minute that the library keeps the old one
+	w.Found()
 }
 
 // A token in a kubeconfig is read again, too.
@@ -203,8 +204,8 @@ func TestTokenRotationInAKubeconfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := watch(t, impatient(c), live.Needs{})
-	w.lost()
-	if s := w.source.Status(); !strings.Contains(s.LastError, "Unauthorized") || strings.Contains(s.LastError, "not-a-token") {
+	w.Lost()
+	if s := w.Source.Status(); !strings.Contains(s.LastError, "Unauthorized") || strings.Contains(s.LastError, "not-a-token") {
 		t.Error(s.LastError)
 	}
 	data, err := os.ReadFile(path)
@@ -214,8 +215,8 @@ func TestTokenRotationInAKubeconfig(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(data), "not-a-token", k.AdminToken)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.peersAre("a=192.0.2.1")
-	w.found()
+	w.PeersAre("a=192.0.2.1")
+	w.Found()
 }
 
 func TestRESTConfig(t *testing.T) {

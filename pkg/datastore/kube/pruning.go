@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/birdconfd/birdconfd/pkg/calico"
+	"github.com/birdconfd/birdconfd/pkg/datastore/internal/live"
 )
 
 // pruningPause is the least time between two looks at what a CRD has: the answer is large.
@@ -38,7 +39,7 @@ func (f *Feed) watchPruning(ctx context.Context, gv groupVersion) {
 				configurations.part.Note(pruned(gv))
 			}
 		}
-		if !sleep(ctx, pruningPause) {
+		if !live.Sleep(ctx, pruningPause) {
 			return
 		}
 	}

@@ -79,7 +79,7 @@ var errGap = errors.New("the watch has ended, and the API server does not answer
 // too, but only once in a while.
 func (w *watcher) beat(ctx context.Context) {
 	ended := time.Now()
-	for sleep(ctx, w.feed.o.Heartbeat) {
+	for live.Sleep(ctx, w.feed.o.Heartbeat) {
 		switch now := time.Now(); {
 		case w.open.Load() > 0:
 			w.part.Seen("")
