@@ -61,6 +61,9 @@ func sourceLine(r *daemon.Report, now time.Time) string {
 	} else if !s.Synced {
 		parts = append(parts, "not read completely yet")
 	}
+	if s.Revision != "" {
+		parts = append(parts, "revision "+s.Revision)
+	}
 	out := "source: " + s.Kind + ", " + strings.Join(parts, ", ")
 	if s.LastError != "" {
 		out += ": " + s.LastError

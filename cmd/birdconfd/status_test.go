@@ -145,14 +145,14 @@ func TestStatusSaysWhatIsNotWell(t *testing.T) {
 			r.Ready, r.Source.Connected, r.Source.LastError = false, false, "EOF"
 		}, []string{"source: file, connection lost, newest data certain 2s ago: EOF\n"}},
 		{"a list of the source is lost", func(r *daemon.Report, _ *daemon.TargetReport) {
-			r.Ready, r.Source.Kind, r.Source.Connected, r.Source.LastError = false, "kubernetes", false, "Nodes: EOF"
+			r.Ready, r.Source.Kind, r.Source.Connected, r.Source.LastError, r.Source.Revision = false, "kubernetes", false, "Nodes: EOF", "4711"
 			r.Source.Parts = []datastore.PartStatus{
 				{Name: "BGPPeers", Connected: true, Synced: true, Objects: 3},
 				{Name: "Nodes", Synced: true, Objects: 5000, SyncedAt: reportTime.Add(-90 * time.Second), LastError: "EOF"},
 				{Name: "Services", LastError: "forbidden"},
 				{Name: "IPPools", Connected: true, Synced: true, Objects: 1},
 			}
-		}, []string{"source: kubernetes, connection lost, newest data certain 2s ago: Nodes: EOF\n" +
+		}, []string{"source: kubernetes, connection lost, newest data certain 2s ago, revision 4711: Nodes: EOF\n" +
 			"  watching: BGPPeers 3, IPPools 1\n  Nodes: lost, 5000 in use, certain 1m30s ago: EOF\n  Services: not read yet: forbidden\n"}},
 		{"BIRD is down, and somebody will not be waited for", func(_ *daemon.Report, t *daemon.TargetReport) {
 			t.Answer, t.BIRD.Up = daemon.Answer{Error: "BIRD at /run/bird.ctl: no daemon listens there"}, false

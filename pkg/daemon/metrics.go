@@ -5,6 +5,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,6 +37,7 @@ var metrics = []struct {
 	{"source_sync_age_seconds", gauge, "Time since it was last certain that the resources in use are the newest.", nil},
 	{"source_reads_total", counter, "How often the source was read completely.", nil},
 	{"source_reconnects_total", counter, "Connections to the source that were made anew.", nil},
+	{"source_revision", gauge, "The newest revision of the data that is known, in the server's count.", nil},
 	{"source_part_connected", gauge, "Whether one of the source's lists can be read and watched now.", []string{"part"}},
 	{"source_part_synced", gauge, "Whether one of the source's lists has been read at least once.", []string{"part"}},
 	{"source_part_objects", gauge, "Objects of one of the source's lists that are in use.", []string{"part"}},
@@ -151,6 +153,9 @@ func collectDaemon(s *Status, now time.Time, send sample) {
 	}
 	send("source_reads_total", float64(s.Source.Reads))
 	send("source_reconnects_total", float64(s.Source.Reconnects))
+	if n, err := strconv.ParseFloat(s.Source.Revision, 64); err == nil {
+		send("source_revision", n)
+	}
 	for _, p := range s.Source.Parts {
 		send("source_part_connected", truth(p.Connected), p.Name)
 		send("source_part_synced", truth(p.Synced), p.Name)

@@ -28,6 +28,7 @@ func fullStatus() *Status {
 	at := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	s := goodStatus()
 	s.Source.SyncedAt, s.Source.Reads, s.Source.Reconnects = at.Add(-3*time.Second), 4, 2
+	s.Source.Revision = "4711"
 	s.Source.Parts = []datastore.PartStatus{{Name: "BGPPeers", Connected: true, Synced: true, Objects: 12}, {Name: "Secret tor"}}
 	s.Config = ConfigStatus{OK: true, LoadedAt: at, Loads: 5, Failures: 1}
 	s.Problems = []calico.Problem{{Severity: calico.Error}, {Severity: calico.Warning}, {Severity: calico.Warning}}

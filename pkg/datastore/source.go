@@ -49,8 +49,7 @@ type Status struct {
 	Reconnects int `json:"reconnects"`
 	// LastError is what was last wrong, "" when nothing is wrong now.
 	LastError string `json:"lastError,omitempty"`
-	// Revision is the newest revision of the data that is known, where the source has one
-	// for all of it.
+	// Revision is the newest that is known of the data, in the server's count; "" for files.
 	Revision string `json:"revision,omitempty"`
 	// Parts are the lists that the source reads and watches one by one; none for files.
 	Parts []PartStatus `json:"parts,omitempty"`

@@ -79,6 +79,7 @@ func (w *watcher) judgeOnce(ctx context.Context) bool {
 		// What was deleted just before the question may have been in vain.
 		if asked.Sub(since) >= w.feed.o.Settle/2 {
 			delete(w.doomed, key)
+			delete(w.dropped, key)
 			w.part.Remove(key, "")
 		}
 	}

@@ -209,6 +209,14 @@ func TestPrunedFields(t *testing.T) {
 		if text := problem(s, calico.RulePruned); !strings.Contains(text, "kubectl patch crd bgpconfigurations.") || strings.Count(text, "\n") != 1 {
 			t.Error(text)
 		}
+		// Somebody has asked for it with kubectl, whose annotation shows that.
+		k.Apply(t, strings.Replace(resource(group, "BGPConfiguration", "default", "asNumber: 64512"), "metadata: {name: default}",
+			`metadata: {name: default, annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"spec":{"gracefulRestartWait":"20s"}}'}}`, 1))
+		w1 := watch(t, in(group, k.Admin()), live.Needs{})
+		w1.Is("it is a warning", func(s datastore.Snapshot) bool {
+			return strings.Contains(problem(s, calico.RulePruned), "warning: BGPConfiguration/default spec.gracefulRestartWait") &&
+				strings.Contains(problem(s, calico.RulePruned), "; it was asked for in default")
+		})
 		k.PatchCRD(t, group, "bgpconfigurations")
 		t.Cleanup(func() { k.RemoveCRD(t, group, "bgpconfigurations") })
 		k.Apply(t, resource(group, "BGPConfiguration", "default", "gracefulRestartWait: 30s, gracefulRestartWaitFor: AllPeers"))

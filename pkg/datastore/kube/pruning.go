@@ -36,7 +36,7 @@ func (f *Feed) watchPruning(ctx context.Context, gv groupVersion) {
 			if has {
 				configurations.part.Note()
 			} else {
-				configurations.part.Note(pruned(gv))
+				configurations.part.Note(pruned(gv, configurations.lacking()))
 			}
 		}
 		if !live.Sleep(ctx, pruningPause) {
@@ -48,12 +48,18 @@ func (f *Feed) watchPruning(ctx context.Context, gv groupVersion) {
 // ourField is the field of ours that stands for both.
 const ourField = "gracefulRestartWait"
 
-func pruned(gv groupVersion) calico.Problem {
-	return calico.Problem{Severity: calico.Info, Rule: calico.RulePruned, Resource: "BGPConfiguration/default",
+// pruned tells that our fields are dropped: an Info, but a Warning if they were asked for.
+func pruned(gv groupVersion, lacking []string) calico.Problem {
+	p := calico.Problem{Severity: calico.Info, Rule: calico.RulePruned, Resource: "BGPConfiguration/default",
 		Field:   "spec." + ourField,
 		Message: fmt.Sprintf("the API server drops this field and gracefulRestartWaitFor from every BGPConfiguration, since bgpconfigurations.%s does not have them", gv.Group),
 		Hint: fmt.Sprintf("kubectl patch crd bgpconfigurations.%s --type json --patch-file etc/crd/bgpconfigurations-%s.json, or use the annotations birdconfd/graceful-restart-wait and birdconfd/graceful-restart-wait-for",
 			gv.Group, gv.Version)}
+	if len(lacking) > 0 {
+		p.Severity, p.Resource = calico.Warning, "BGPConfiguration/"+lacking[0]
+		p.Message += "; it was asked for in " + strings.Join(lacking, ", ")
+	}
+	return p
 }
 
 // hasWait tells whether the schema of BGPConfigurations has our field.

@@ -19,6 +19,8 @@ import (
 type slim struct {
 	metav1.ObjectMeta
 	data []byte
+	// dropped tells that somebody has asked for a field of ours, and the server has dropped it.
+	dropped bool
 }
 
 // key names an object within its kind.
@@ -80,8 +82,21 @@ func cut(o any) (*slim, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &slim{data: data, ObjectMeta: metav1.ObjectMeta{Name: m.GetName(), Namespace: m.GetNamespace(),
+	return &slim{data: data, dropped: dropped(o), ObjectMeta: metav1.ObjectMeta{Name: m.GetName(), Namespace: m.GetNamespace(),
 		UID: m.GetUID(), ResourceVersion: m.GetResourceVersion()}}, nil
+}
+
+// lastApplied is where kubectl keeps what it was given.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// dropped compares what kubectl was given with what the server has kept.
+func dropped(o any) bool {
+	u, ok := o.(*unstructured.Unstructured)
+	if !ok || u.GetKind() != "BGPConfiguration" || !strings.Contains(u.GetAnnotations()[lastApplied], `"`+ourField) {
+		return false
+	}
+	spec, _ := u.Object["spec"].(map[string]any)
+	return spec[ourField] == nil && spec[ourField+"For"] == nil
 }
 
 // calicoAnnotations is what the annotations of a Node begin with in which Calico keeps its part.

@@ -39,10 +39,12 @@ type watcher struct {
 	// doomed are objects that the server says were deleted, which is not believed yet.
 	doomed map[string]time.Time
 	judge  chan struct{} // wakes up who judges about them
+	// dropped are the names of objects from which the server has dropped a field of ours.
+	dropped map[string]bool
 }
 
 func (f *Feed) newWatcher(r resource) *watcher {
-	w := &watcher{resource: r, feed: f, doomed: map[string]time.Time{}, judge: make(chan struct{}, 1)}
+	w := &watcher{resource: r, feed: f, doomed: map[string]time.Time{}, dropped: map[string]bool{}, judge: make(chan struct{}, 1)}
 	w.part = f.store.Part(live.PartOptions{Name: r.name, Optional: r.optional, HoldEmpty: f.holdEmpty(r),
 		Decode: func(i live.Item) (calico.Object, []calico.Problem) { return calico.DecodeObject("", i.Data) }})
 	return w
@@ -221,82 +223,4 @@ func (w *watcher) groupName() string {
 		return w.gv.Group
 	}
 	return w.group
-}
-
-// Transformer implements cache.TransformingStore: what is collected before a list is complete
-// is slim already.
-func (w *watcher) Transformer() cache.TransformFunc {
-	return func(o any) (any, error) { return cut(o) }
-}
-
-// Add implements cache.ReflectorStore.
-func (w *watcher) Add(o any) error { return w.Update(o) }
-
-// Update implements cache.ReflectorStore.
-func (w *watcher) Update(o any) error {
-	s, err := cut(o)
-	if err != nil {
-		return err
-	}
-	w.mu.Lock()
-	delete(w.doomed, s.key())
-	w.mu.Unlock()
-	w.part.Put(live.Item{Key: s.key(), Data: s.data}, s.ResourceVersion)
-	w.changed()
-	return nil
-}
-
-// Delete implements cache.ReflectorStore.
-func (w *watcher) Delete(o any) error {
-	s, err := cut(o)
-	if err != nil {
-		return err
-	}
-	if !w.custom {
-		w.part.Remove(s.key(), s.ResourceVersion)
-		return nil
-	}
-	w.doom(s.key())
-	return nil
-}
-
-// Replace implements cache.ReflectorStore.
-func (w *watcher) Replace(list []any, revision string) error {
-	items := make([]live.Item, 0, len(list))
-	for _, o := range list {
-		s, err := cut(o)
-		if err != nil {
-			return err
-		}
-		items = append(items, live.Item{Key: s.key(), Data: s.data})
-	}
-	if err := w.believable(items); err != nil {
-		return err
-	}
-	w.mu.Lock()
-	clear(w.doomed) // the list says what there is
-	w.mu.Unlock()
-	if w.absent.Swap(false) {
-		w.part.Note() // it is there now
-	}
-	w.part.Replace(items, revision)
-	w.feed.found(w)
-	w.changed()
-	return nil
-}
-
-// Bookmark implements cache.ReflectorBookmarkStore.
-func (w *watcher) Bookmark(revision string) error {
-	w.part.Seen(revision)
-	return nil
-}
-
-// Resync implements cache.ReflectorStore. There is nothing to do.
-func (w *watcher) Resync() error { return nil }
-
-// changed has it looked up again whether fields are dropped.
-func (w *watcher) changed() {
-	if w.plural == "bgpconfigurations" {
-		w.feed.checkPruning()
-	}
 }

@@ -325,7 +325,7 @@ func TestStatusOfAnOutage(t *testing.T) {
 		b.wait(time.Minute)
 		b.peers.Seen("8")
 		now := b.source.Status()
-		if !now.SyncedAt.After(certain) || now.Parts[0].Revision != "8" || now.Parts[0].Objects != 1 {
+		if !now.SyncedAt.After(certain) || now.Parts[0].Revision != "8" || now.Revision != "8" || now.Parts[0].Objects != 1 {
 			t.Errorf("status %+v", now)
 		}
 		b.peers.Lost(errors.New("no route"))

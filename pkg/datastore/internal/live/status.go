@@ -2,6 +2,7 @@ package live
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/birdconfd/birdconfd/pkg/datastore"
@@ -23,11 +24,14 @@ func (s *Store) Status() datastore.Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := datastore.Status{Kind: s.kind, Connected: len(s.parts) > 0, Synced: s.begun, Reads: s.reads}
-	first := true
+	first, newest := true, uint64(0)
 	for _, p := range s.parts {
 		out.Parts = append(out.Parts, datastore.PartStatus{Name: p.o.Name, Connected: p.status.connected, Synced: p.status.synced,
 			Optional: p.o.Optional, Objects: p.inUse(), Revision: p.status.revision, SyncedAt: p.status.at, LastError: p.status.err})
 		out.Reconnects += p.status.losses
+		if n, err := strconv.ParseUint(p.status.revision, 10, 64); err == nil {
+			newest = max(newest, n)
+		}
 		if p.o.Optional {
 			continue
 		}
@@ -36,6 +40,9 @@ func (s *Store) Status() datastore.Status {
 			out.SyncedAt = p.status.at
 		}
 		first = false
+	}
+	if newest > 0 {
+		out.Revision = strconv.FormatUint(newest, 10)
 	}
 	out.LastError = s.trouble()
 	return out
