@@ -115,6 +115,9 @@ func TestAbsentAtStart(t *testing.T) {
 	if _, n := w.Last(); n != 0 {
 		t.Errorf("%d snapshots of nothing", n)
 	}
+	if n := w.Log.Count("etcd cannot be read yet"); n != 1 {
+		t.Errorf("log:\n%s", w.Log)
+	}
 	proxy.Open()
 	w.PeersAre("a=192.0.2.1")
 	w.Found()
@@ -283,6 +286,7 @@ func TestAuthentication(t *testing.T) {
 			e.Kill(0)
 			w.Lost()
 			e.Start(t, 0)
+			c = e.Client(t)
 			e.Put(t, c, peerKey("a"), peer("a", "192.0.2.3"))
 			w.PeersAre("a=192.0.2.2 forbidden")
 			s, _ := w.Last()

@@ -27,6 +27,7 @@ type Feed struct {
 	listed bool
 	denied map[*kind]calico.Problem
 	lost   time.Time // since when there is no connection; zero while there is one
+	said   string    // why there has not been one yet, as it was logged last
 }
 
 // identity tells one etcd from another, and one state of it from an older one: neither its
@@ -152,8 +153,12 @@ func (f *Feed) other(now identity) bool {
 // lose reports that there is no connection.
 func (f *Feed) lose(err error) {
 	if f.lost.IsZero() {
-		f.lost = time.Now()
+		f.lost, f.said = time.Now(), err.Error()
 		f.log.Warn("etcd cannot be watched any more; what is known stays in use", "error", err)
+	}
+	if why := err.Error(); !f.listed && why != f.said {
+		f.said = why
+		f.log.Warn("etcd cannot be read yet; nothing is done before that", "error", err)
 	}
 	for _, k := range f.kinds {
 		if p, denied := f.denied[k]; denied {

@@ -2,6 +2,8 @@ package kube
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -31,6 +33,7 @@ type Feed struct {
 	needed  map[string]*needed
 	away    map[*watcher]bool // those that cannot watch
 	since   time.Time         // since when there are any
+	said    map[string]bool   // why there always have been some so far, as it was logged; nil once there were none
 }
 
 // needed is a watcher that may be stopped.
@@ -51,7 +54,7 @@ func NewFeed(store *live.Store, o Options) (*Feed, error) {
 		return nil, err
 	}
 	f := &Feed{o: o, log: o.Logger, store: store, clients: c, prune: make(chan struct{}, 1), needed: map[string]*needed{},
-		away: map[*watcher]bool{}, since: time.Now()}
+		away: map[*watcher]bool{}, since: time.Now(), said: map[string]bool{}}
 	if o.Calico {
 		for _, r := range calicoResources(o) {
 			w := f.newWatcher(r)
@@ -97,7 +100,7 @@ func (f *Feed) runCalico(ctx context.Context) {
 			return
 		}
 		for _, w := range f.calico {
-			w.lost(plainError(err))
+			w.lost(fmt.Errorf("find Calico's resources: %w", plainError(err)))
 		}
 		if !live.Sleep(ctx, live.Jitter(wait, 0.5)) {
 			return
@@ -167,7 +170,13 @@ func (f *Feed) start(n *needed) {
 func (f *Feed) lost(w *watcher, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if n := f.needed[w.name]; f.away[w] || w.optional && (n == nil || n.watcher != w) {
+	if n := f.needed[w.name]; w.optional && (n == nil || n.watcher != w) {
+		return
+	}
+	if f.said != nil {
+		f.notYet(w, err)
+	}
+	if f.away[w] {
 		return
 	}
 	if len(f.away) == 0 {
@@ -177,6 +186,18 @@ func (f *Feed) lost(w *watcher, err error) {
 	f.away[w] = true
 }
 
+// notYet logs why something has not been read yet, each reason once.
+func (f *Feed) notYet(w *watcher, err error) {
+	why := err.Error()
+	if cause := errors.Unwrap(err); cause != nil {
+		why = cause.Error() // the same for all parts
+	}
+	if !f.said[why] {
+		f.said[why] = true
+		f.log.Warn("Kubernetes cannot be read yet, at least in part", "part", w.name, "error", err)
+	}
+}
+
 func (f *Feed) found(w *watcher) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -184,6 +205,7 @@ func (f *Feed) found(w *watcher) {
 		return
 	}
 	if delete(f.away, w); len(f.away) == 0 {
+		f.said = nil
 		f.log.Info("watching Kubernetes", "away", time.Since(f.since).Round(time.Millisecond))
 	}
 }

@@ -196,6 +196,9 @@ func TestGroup(t *testing.T) {
 		proxy.Refuse()
 		w := watch(t, impatient(backend.Through(k.Admin(), proxy)), live.Needs{})
 		w.Lost()
+		if n := w.Log.Count("Kubernetes cannot be read yet"); n != 1 {
+			t.Errorf("log:\n%s", w.Log)
+		}
 		proxy.Open()
 		w.PeersAre("a=192.0.2.1")
 	})
