@@ -30,7 +30,7 @@ func printReport(b *bytes.Buffer, r *daemon.Report, now time.Time) {
 		writeLine(b, 1, "note: %s", note)
 	}
 	writeLine(b, 0, "%s", sourceLine(r, now))
-	printParts(b, r.Source.Parts, now)
+	printParts(b, &r.Source, now)
 	for i := range r.Targets {
 		t := &r.Targets[i]
 		b.WriteByte('\n')
@@ -71,10 +71,11 @@ func sourceLine(r *daemon.Report, now time.Time) string {
 	return out
 }
 
-// printParts shows the lists of a source that has some, those that are fine in one line.
-func printParts(b *bytes.Buffer, parts []datastore.PartStatus, now time.Time) {
+// printParts shows the lists of a source that has some, those that are fine in one line. What
+// is wrong with all of them has been said already.
+func printParts(b *bytes.Buffer, s *datastore.Status, now time.Time) {
 	var fine []string
-	for _, p := range parts {
+	for _, p := range s.Parts {
 		if p.Connected && p.Synced {
 			fine = append(fine, fmt.Sprintf("%s %d", p.Name, p.Objects))
 		}
@@ -82,7 +83,10 @@ func printParts(b *bytes.Buffer, parts []datastore.PartStatus, now time.Time) {
 	if len(fine) > 0 {
 		writeLine(b, 1, "watching: %s", strings.Join(fine, ", "))
 	}
-	for _, p := range parts {
+	for _, p := range s.Parts {
+		if p.LastError == s.LastError {
+			p.LastError = ""
+		}
 		switch {
 		case p.Connected && p.Synced:
 		case p.Synced:
