@@ -31,7 +31,7 @@ func TestRenderFromEtcd(t *testing.T) {
 	r := rendering(t, env)
 	r.want(t, 1, "Secret", "cannot be read, as nothing says how to reach the Kubernetes API", "held back")
 
-	// Service ranges need no Kubernetes, single addresses do.
+	// E6: service ranges need no Kubernetes, single addresses do.
 	e.Clear(t, c)
 	const nodes = `apiVersion: projectcalico.org/v3
 kind: Node

@@ -70,7 +70,7 @@ func TestChangesArrive(t *testing.T) {
 		e.Put(t, c, peerKey("a"), peer("a", "192.0.2.2"))
 		e.Put(t, c, peerKey("b"), peer("b", "192.0.2.3"))
 		w.PeersAre("a=192.0.2.2 b=192.0.2.3")
-		// Deleted and made anew, at once and one after the other.
+		// W10: deleted and made anew, at once and one after the other.
 		e.Delete(t, c, peerKey("a"))
 		e.Put(t, c, peerKey("a"), peer("a", "192.0.2.4"))
 		w.PeersAre("a=192.0.2.4 b=192.0.2.3")

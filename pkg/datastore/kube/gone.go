@@ -60,7 +60,7 @@ func (w *watcher) some() bool {
 // judgeOnce reports whether deletions are believed.
 func (w *watcher) judgeOnce(ctx context.Context) bool {
 	asked := time.Now()
-	p, err := w.feed.clients.presence(ctx, w.gv, w.plural)
+	p, err := w.ask()
 	if ctx.Err() != nil {
 		return false
 	}
@@ -105,7 +105,7 @@ func (w *watcher) notFound(ctx context.Context) (p calico.Problem, empty bool) {
 		}
 		return p, false
 	}
-	now, err := w.feed.clients.presence(ctx, w.gv, w.plural)
+	now, err := w.ask()
 	if err == nil && now == absent {
 		return calico.Problem{Severity: calico.Warning, Rule: calico.RuleNotInstalled,
 			Message: fmt.Sprintf("the API server does not have %s.%s, though others of that group; there are none, as far as this is concerned", w.plural, w.gv.Group),
@@ -122,9 +122,7 @@ func (w *watcher) believable(items []live.Item) error {
 	if !w.custom || len(items) >= w.part.Len() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), requestLimit)
-	defer cancel()
-	p, err := w.feed.clients.presence(ctx, w.gv, w.plural)
+	p, err := w.ask()
 	if err == nil && p != served {
 		err = errLeaving
 	}

@@ -86,7 +86,7 @@ func TestChangesArrive(t *testing.T) {
 		w.PeersAre("a=192.0.2.1")
 		k.Apply(t, peer(group, "a", "192.0.2.2")+peer(group, "b", "192.0.2.3"))
 		w.PeersAre("a=192.0.2.2 b=192.0.2.3")
-		// Deleted and made anew, at once and one after the other.
+		// W10: deleted and made anew, at once and one after the other.
 		k.Delete(t, group, "BGPPeer", "", "a")
 		k.Apply(t, peer(group, "a", "192.0.2.4"))
 		w.PeersAre("a=192.0.2.4 b=192.0.2.3")

@@ -31,6 +31,8 @@ type watcher struct {
 	// lister and gv are set before it runs.
 	lister lister
 	gv     groupVersion
+	// ask asks whether the server has the resource, for as long as the watcher runs.
+	ask func() (presence, error)
 
 	open   atomic.Int32 // watches
 	absent atomic.Bool  // whether it was noted that the server does not have the resource
@@ -62,6 +64,7 @@ func (f *Feed) holdEmpty(r resource) time.Duration {
 func (w *watcher) run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
+	w.ask = func() (presence, error) { return w.feed.clients.presence(ctx, w.gv, w.plural) }
 	if w.custom {
 		running.Go(func() { w.judgeDoomed(ctx) })
 	}
@@ -139,8 +142,10 @@ func (l listWatch) WatchWithContext(ctx context.Context, o metav1.ListOptions) (
 		}
 		return nil, err
 	}
-	l.w.part.Found()
-	l.w.feed.found(l.w)
+	if o.SendInitialEvents == nil { // else it has to be read anew first
+		l.w.part.Found()
+		l.w.feed.found(l.w)
+	}
 	l.w.open.Add(1)
 	return &counted{stream, sync.OnceFunc(func() { l.w.open.Add(-1) })}, nil
 }
