@@ -39,3 +39,17 @@ func (k *Kube) AllMayNot(t testing.TB, who *rest.Config, what [][3]string) {
 		}
 	}
 }
+
+// Names are those of all objects of a kind, in a namespace if it has one.
+func (k *Kube) Names(t testing.TB, apiVersion, kind, namespace string) []string {
+	t.Helper()
+	list, err := k.Resource(t, apiVersion, kind, namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, o := range list.Items {
+		names = append(names, o.GetName())
+	}
+	return names
+}
