@@ -53,6 +53,7 @@ func (a Access) config() (*rest.Config, error) {
 		if err != nil {
 			return nil, fmt.Errorf("what Kubernetes gives to a pod cannot be used: %w", err)
 		}
+		a.override(c)
 		return c, nil
 	}
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: a.Context,
@@ -72,6 +73,23 @@ func (a Access) config() (*rest.Config, error) {
 		return nil, errors.New("the kubeconfig cannot be used: " + clean(err))
 	}
 	return c, nil
+}
+
+// override changes what a pod is given, as the other settings do with a kubeconfig.
+func (a Access) override(c *rest.Config) {
+	if a.Token != "" {
+		c.BearerToken, c.BearerTokenFile = a.Token, ""
+	}
+	if a.CertFile != "" {
+		c.CertFile, c.KeyFile = a.CertFile, a.KeyFile
+		c.BearerToken, c.BearerTokenFile = a.Token, ""
+	}
+	if a.CAFile != "" {
+		c.CAFile, c.CAData = a.CAFile, nil
+	}
+	if a.InsecureSkipTLSVerify {
+		c.Insecure, c.CAFile, c.CAData = true, "", nil
+	}
 }
 
 // clean gives an error of the library without the values that it may quote.

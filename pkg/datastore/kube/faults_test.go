@@ -128,6 +128,27 @@ func TestExpiredWatch(t *testing.T) {
 	w.Found()
 }
 
+// A server that cannot stream lists: what is read then is listed first.
+func TestWithoutStreamingLists(t *testing.T) {
+	t.Parallel()
+	k := backend.StartKube(t, backend.KubeOptions{EtcdVersion: backend.Etcd34})
+	k.InstallCRDs(t, backend.GroupV1, backend.CalicoPlurals...)
+	k.Apply(t, peer(backend.GroupV1, "a", "192.0.2.1")+node("alpha", "192.0.2.9/24", "True"))
+	proxy := backend.NewProxy(t, k.Address())
+	w := watch(t, impatient(backend.Through(k.Admin(), proxy)), live.Needs{Services: true})
+	w.PeersAre("a=192.0.2.1")
+	k.Apply(t, peer(backend.GroupV1, "b", "192.0.2.2"))
+	w.PeersAre("a=192.0.2.1 b=192.0.2.2")
+	proxy.Refuse()
+	w.Lost()
+	k.Delete(t, backend.GroupV1, "BGPPeer", "", "a")
+	k.Apply(t, node("alpha", "192.0.2.9/24", "False"))
+	proxy.Open()
+	w.PeersAre("b=192.0.2.2")
+	w.Is("not ready", func(s datastore.Snapshot) bool { return s.Cluster.Node("alpha").NotReady })
+	w.Found()
+}
+
 // SyncedAt goes on while nothing happens, and stands still while nothing can be known.
 func TestCertainty(t *testing.T) {
 	k := backend.SharedKube(t)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/client-go/rest"
+
 	"github.com/birdconfd/birdconfd/pkg/calico"
 	"github.com/birdconfd/birdconfd/pkg/datastore"
 	"github.com/birdconfd/birdconfd/pkg/datastore/internal/live"
@@ -265,5 +267,28 @@ contexts: [{name: one, context: {cluster: one, user: one}}, {name: two, context:
 				t.Errorf("host %s", got.Host)
 			}
 		})
+	}
+}
+
+// Settings override what a pod is given, too.
+func TestOverridesInAPod(t *testing.T) {
+	pod := func() *rest.Config {
+		return &rest.Config{BearerToken: "pod", BearerTokenFile: "/pod", TLSClientConfig: rest.TLSClientConfig{CAFile: "/pod-ca"}}
+	}
+	for name, c := range map[string]struct {
+		access kube.Access
+		want   string
+	}{
+		"nothing":         {kube.Access{}, "pod /pod /pod-ca  false"},
+		"a token":         {kube.Access{Token: "own"}, "own  /pod-ca  false"},
+		"a certificate":   {kube.Access{CertFile: "/c", KeyFile: "/k"}, "  /pod-ca /c false"},
+		"a CA":            {kube.Access{CAFile: "/ca"}, "pod /pod /ca  false"},
+		"no verification": {kube.Access{InsecureSkipTLSVerify: true}, "pod /pod   true"},
+	} {
+		got := pod()
+		kube.Override(c.access, got)
+		if said := fmt.Sprintf("%s %s %s %s %t", got.BearerToken, got.BearerTokenFile, got.CAFile, got.CertFile, got.Insecure); said != c.want {
+			t.Errorf("%s: %q, want %q", name, said, c.want)
+		}
 	}
 }
