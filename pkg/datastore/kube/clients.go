@@ -136,11 +136,10 @@ func (c *clients) custom(gvr schema.GroupVersionResource) lister {
 }
 
 // known lists a resource of the scheme, in one namespace or, if that is "", in all.
-func known(c rest.Interface, resource, namespace string, list func() runtime.Object) lister {
+func known(c rest.Interface, resource, namespace string, one func() message) lister {
 	return lister{
 		func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			out := list()
-			return out, c.Get().NamespaceIfScoped(namespace, namespace != "").Resource(resource).VersionedParams(&o, parameter).Do(ctx).Into(out)
+			return listSlim(ctx, c.Get().NamespaceIfScoped(namespace, namespace != "").Resource(resource).VersionedParams(&o, parameter), one)
 		},
 		func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.Watch = true

@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -43,18 +42,18 @@ func calicoResources(o Options) []resource {
 }
 
 var nodes = resource{name: "Nodes", plural: "nodes", list: func(c *clients) lister {
-	return known(c.core, "nodes", "", func() runtime.Object { return &corev1.NodeList{} })
+	return known(c.core, "nodes", "", func() message { return &corev1.Node{} })
 }}
 
 const onlyRanges = "; only whole ranges are announced, no addresses of single Services"
 
 var services = []resource{
 	{name: "Services", plural: "services", optional: true, without: onlyRanges, list: func(c *clients) lister {
-		return known(c.core, "services", "", func() runtime.Object { return &corev1.ServiceList{} })
+		return known(c.core, "services", "", func() message { return &corev1.Service{} })
 	}},
 	{name: "EndpointSlices", plural: "endpointslices", group: "discovery.k8s.io", optional: true, without: onlyRanges,
 		labels: discoveryv1.LabelServiceName + ",!" + corev1.IsHeadlessService, list: func(c *clients) lister {
-			return known(c.discovery, "endpointslices", "", func() runtime.Object { return &discoveryv1.EndpointSliceList{} })
+			return known(c.discovery, "endpointslices", "", func() message { return &discoveryv1.EndpointSlice{} })
 		}},
 }
 
@@ -62,7 +61,7 @@ var services = []resource{
 func secret(namespace, name string) resource {
 	return resource{name: "Secret " + name, plural: "secrets", namespace: namespace, field: "metadata.name=" + name, optional: true,
 		without: "; sessions that need its password are held back", list: func(c *clients) lister {
-			return known(c.core, "secrets", namespace, func() runtime.Object { return &corev1.SecretList{} })
+			return known(c.core, "secrets", namespace, func() message { return &corev1.Secret{} })
 		}}
 }
 
