@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -64,16 +65,20 @@ func (w *watcher) judgeOnce(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
 	}
+	if err != nil || p != served {
+		w.doubt(err)
+	}
 	if err != nil {
-		w.lost(fmt.Errorf("%s: %w", w.plural, plainError(err)))
 		return false
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if p != served {
 		clear(w.doomed) // the watch is about to end, and then a list tells what there is
-		w.lost(fmt.Errorf("%s: %w", w.plural, errLeaving), w.goneProblem())
 		return true
+	}
+	if w.doubted.Swap(false) && w.open.Load() > 0 {
+		w.found()
 	}
 	for key, since := range w.doomed {
 		// What was deleted just before the question may have been in vain.
@@ -123,11 +128,28 @@ func (w *watcher) believable(items []live.Item) error {
 		return nil
 	}
 	p, err := w.ask()
-	if err == nil && p != served {
-		err = errLeaving
+	if err == nil && p == served {
+		return nil
 	}
-	if err != nil {
-		w.lost(fmt.Errorf("%s: %w", w.plural, err), w.goneProblem())
+	return w.doubt(err)
+}
+
+// doubt reports that deletions are not believed: since the server is removing the resource, or
+// because it does not tell. It returns the reason.
+func (w *watcher) doubt(err error) error {
+	w.doubted.Store(true)
+	switch {
+	case err == nil:
+		err = fmt.Errorf("%s: %w", w.plural, errLeaving)
+		w.lost(err, w.goneProblem())
+	case apierrors.IsForbidden(err):
+		err = fmt.Errorf("find out whether %s stay: %w", w.plural, plainError(err))
+		w.lost(err, calico.Problem{Severity: calico.Error, Rule: calico.RuleForbidden,
+			Message: fmt.Sprintf("the API server does not let this account see what resources it has, so that it is not known whether %s stay; what is deleted stays in use", w.name),
+			Hint:    "the ClusterRole system:discovery has what is needed, and usually everybody has that"})
+	default:
+		err = fmt.Errorf("find out whether %s stay: %w", w.plural, plainError(err))
+		w.lost(err)
 	}
 	return err
 }

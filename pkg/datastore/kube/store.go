@@ -80,11 +80,15 @@ func (w *watcher) Replace(list []any, revision string) error {
 	}
 	w.mu.Unlock()
 	if err := w.believable(items); err != nil {
+		if c := w.newest.Load(); c != nil {
+			c.Stop() // the reflector forgets the one that the list came with
+		}
 		return err
 	}
 	w.mu.Lock()
 	clear(w.doomed) // the list says what there is
 	w.mu.Unlock()
+	w.doubted.Store(false)
 	if w.absent.Swap(false) {
 		w.part.Note() // it is there now
 	}

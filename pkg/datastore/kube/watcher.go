@@ -35,7 +35,11 @@ type watcher struct {
 	ask func() (presence, error)
 
 	open   atomic.Int32 // watches
-	absent atomic.Bool  // whether it was noted that the server does not have the resource
+	newest atomic.Pointer[counted]
+	absent atomic.Bool // whether the server never had the resource, which counts as no objects
+	// doubted tells that what is known is more than what the server says, so that nothing is
+	// certain before there is a list that can be believed.
+	doubted atomic.Bool
 
 	mu sync.Mutex
 	// doomed are objects that the server says were deleted, which is not believed yet.
@@ -89,6 +93,7 @@ func (w *watcher) beat(ctx context.Context) {
 		case w.open.Load() > 0:
 			w.part.Seen("")
 			ended = now
+		case w.absent.Load(): // it is asked for again and again, and not watched
 		case now.Sub(ended) > longestGap && w.part.Connected():
 			w.lost(errGap)
 		}
@@ -142,12 +147,13 @@ func (l listWatch) WatchWithContext(ctx context.Context, o metav1.ListOptions) (
 		}
 		return nil, err
 	}
-	if o.SendInitialEvents == nil { // else it has to be read anew first
-		l.w.part.Found()
-		l.w.feed.found(l.w)
+	if o.SendInitialEvents == nil && !l.w.doubted.Load() { // else it has to be read anew first
+		l.w.found()
 	}
 	l.w.open.Add(1)
-	return &counted{stream, sync.OnceFunc(func() { l.w.open.Add(-1) })}, nil
+	c := &counted{stream, sync.OnceFunc(func() { l.w.open.Add(-1) })}
+	l.w.newest.Store(c)
+	return c, nil
 }
 
 // counted is a watch that counts as long as it is open.
@@ -186,6 +192,11 @@ func (w *watcher) failed(ctx context.Context, verb string, err error) {
 		problems = append(problems, p)
 	}
 	w.lost(fmt.Errorf("%s %s: %w", verb, w.plural, plainError(err)), problems...)
+}
+
+func (w *watcher) found() {
+	w.part.Found()
+	w.feed.found(w)
 }
 
 func (w *watcher) lost(err error, problems ...calico.Problem) {
