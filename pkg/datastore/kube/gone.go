@@ -85,6 +85,7 @@ func (w *watcher) judgeOnce(ctx context.Context) bool {
 		if asked.Sub(since) >= w.feed.o.Settle/2 {
 			delete(w.doomed, key)
 			delete(w.dropped, key)
+			delete(w.kept, key)
 			w.part.Remove(key, "")
 		}
 	}

@@ -11,8 +11,12 @@ import (
 	"github.com/birdconfd/birdconfd/pkg/datastore/internal/live"
 )
 
-// pruningPause is the least time between two looks at what a CRD has: the answer is large.
-const pruningPause = time.Minute
+// The answer to what a CRD has is large, so it is asked for at most every pruningPause, and
+// after a change, which all nodes see at once, at any time within pruningSpread.
+const (
+	pruningPause  = 10 * time.Minute
+	pruningSpread = time.Minute
+)
 
 // checkPruning has it looked up soon whether the server drops our fields.
 func (f *Feed) checkPruning() {
@@ -26,21 +30,32 @@ func (f *Feed) checkPruning() {
 // have been read, and after each change of one.
 func (f *Feed) watchPruning(ctx context.Context, gv groupVersion) {
 	configurations := f.calico[0]
+	var asked time.Time
+	var has bool // as of then
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-f.prune:
 		}
-		if has, err := f.clients.hasWait(ctx, gv); err == nil {
-			if has {
-				configurations.part.Note()
-			} else {
-				configurations.part.Note(pruned(gv, configurations.lacking()))
+		switch first := asked.IsZero(); {
+		case configurations.keeps():
+			configurations.part.Note() // as one can see
+			continue
+		case first || time.Since(asked) > pruningPause:
+			if !first && !live.Sleep(ctx, live.Jitter(pruningSpread/2, 1)) {
+				return
 			}
+			now, err := f.clients.hasWait(ctx, gv)
+			if err != nil {
+				continue // it is asked again after the next change
+			}
+			asked, has = time.Now(), now
 		}
-		if !live.Sleep(ctx, pruningPause) {
-			return
+		if has {
+			configurations.part.Note()
+		} else {
+			configurations.part.Note(pruned(gv, configurations.lacking()))
 		}
 	}
 }

@@ -19,8 +19,9 @@ import (
 type slim struct {
 	metav1.ObjectMeta
 	data []byte
-	// dropped tells that somebody has asked for a field of ours, and the server has dropped it.
-	dropped bool
+	// kept tells that it has a field of ours, and dropped that somebody has asked for one which
+	// the server has dropped.
+	kept, dropped bool
 }
 
 // key names an object within its kind.
@@ -82,21 +83,23 @@ func cut(o any) (*slim, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &slim{data: data, dropped: dropped(o), ObjectMeta: metav1.ObjectMeta{Name: m.GetName(), Namespace: m.GetNamespace(),
+	kept, dropped := ours(o)
+	return &slim{data: data, kept: kept, dropped: dropped, ObjectMeta: metav1.ObjectMeta{Name: m.GetName(), Namespace: m.GetNamespace(),
 		UID: m.GetUID(), ResourceVersion: m.GetResourceVersion()}}, nil
 }
 
 // lastApplied is where kubectl keeps what it was given.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// dropped compares what kubectl was given with what the server has kept.
-func dropped(o any) bool {
+// ours compares what kubectl was given with what the server has kept.
+func ours(o any) (kept, dropped bool) {
 	u, ok := o.(*unstructured.Unstructured)
-	if !ok || u.GetKind() != "BGPConfiguration" || !strings.Contains(u.GetAnnotations()[lastApplied], `"`+ourField) {
-		return false
+	if !ok || u.GetKind() != "BGPConfiguration" {
+		return false, false
 	}
 	spec, _ := u.Object["spec"].(map[string]any)
-	return spec[ourField] == nil && spec[ourField+"For"] == nil
+	kept = spec[ourField] != nil || spec[ourField+"For"] != nil
+	return kept, !kept && strings.Contains(u.GetAnnotations()[lastApplied], `"`+ourField)
 }
 
 // calicoAnnotations is what the annotations of a Node begin with in which Calico keeps its part.

@@ -36,11 +36,21 @@ func (w *watcher) Update(o any) error {
 	return nil
 }
 
-// notice notes whether the server has dropped a field of ours from an object.
+// notice notes what has become of fields of ours in an object.
 func (w *watcher) notice(s *slim) {
 	if delete(w.dropped, s.key()); s.dropped {
 		w.dropped[s.key()] = true
 	}
+	if delete(w.kept, s.key()); s.kept {
+		w.kept[s.key()] = true
+	}
+}
+
+// keeps tells whether the server has kept a field of ours in any object.
+func (w *watcher) keeps() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.kept) > 0
 }
 
 // lacking are the names of objects that lack what was asked for.
@@ -69,6 +79,7 @@ func (w *watcher) Replace(list []any, revision string) error {
 	items := make([]live.Item, 0, len(list))
 	w.mu.Lock()
 	clear(w.dropped)
+	clear(w.kept)
 	for _, o := range list {
 		s, err := cut(o)
 		if err != nil {

@@ -47,10 +47,12 @@ type watcher struct {
 	judge  chan struct{} // wakes up who judges about them
 	// dropped are the names of objects from which the server has dropped a field of ours.
 	dropped map[string]bool
+	// kept are the names of those in which it has kept one.
+	kept map[string]bool
 }
 
 func (f *Feed) newWatcher(r resource) *watcher {
-	w := &watcher{resource: r, feed: f, doomed: map[string]time.Time{}, dropped: map[string]bool{}, judge: make(chan struct{}, 1)}
+	w := &watcher{resource: r, feed: f, doomed: map[string]time.Time{}, dropped: map[string]bool{}, kept: map[string]bool{}, judge: make(chan struct{}, 1)}
 	w.part = f.store.Part(live.PartOptions{Name: r.name, Optional: r.optional, HoldEmpty: f.holdEmpty(r),
 		Decode: func(i live.Item) (calico.Object, []calico.Problem) { return calico.DecodeObject("", i.Data) }})
 	return w
