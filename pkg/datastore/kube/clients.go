@@ -62,6 +62,7 @@ func newClients(config *rest.Config) (*clients, error) {
 		config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst)
 	}
 	config.WarningHandler = rest.NoWarnings{}
+	rereadToken(config)
 	http, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err

@@ -171,7 +171,7 @@ func TestPermissions(t *testing.T) {
 
 // A token in a file is read again, so that it can be replaced.
 func TestTokenRotation(t *testing.T) {
-	t.Parallel() // the library keeps a token for a minute
+	t.Parallel()
 	k := backend.StartKube(t)
 	k.InstallCRDs(t, backend.GroupV1, backend.CalicoPlurals...)
 	k.Apply(t, peer(backend.GroupV1, "a", "192.0.2.1"))
@@ -190,7 +190,7 @@ func TestTokenRotation(t *testing.T) {
 		t.Error(s.LastError)
 	}
 	write(k.AdminToken)
-	w.PeersAre("a=192.0.2.1") // within the minute that the library keeps the old one
+	w.PeersAre("a=192.0.2.1")
 	w.Found()
 }
 

@@ -37,3 +37,14 @@ func (a Access) rotate(c *rest.Config) {
 	c.BearerToken = ""
 	c.Wrap(transport.ResettableTokenSourceWrapTransport(transport.NewCachedTokenSource(kubeconfigToken{a})))
 }
+
+// rereadToken has a token in a file of its own read again at once when it is refused. The library
+// alone would go on with it for up to a minute.
+func rereadToken(c *rest.Config) {
+	if c.BearerTokenFile == "" {
+		return
+	}
+	file := transport.NewCachedFileTokenSource(c.BearerTokenFile)
+	c.BearerToken, c.BearerTokenFile = "", ""
+	c.Wrap(transport.ResettableTokenSourceWrapTransport(file))
+}
