@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -142,7 +145,7 @@ func (f *Feed) Need(n live.Needs) bool {
 		}
 		have.part.Drop()
 		delete(f.needed, name)
-		delete(f.away, have.watcher)
+		f.back(have.watcher)
 		changed = true
 	}
 	for name, r := range wanted {
@@ -201,11 +204,32 @@ func (f *Feed) notYet(w *watcher, err error) {
 func (f *Feed) found(w *watcher) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.back(w)
+}
+
+// back notes that something is watched, or need not be any more.
+func (f *Feed) back(w *watcher) {
 	if !f.away[w] {
 		return
 	}
 	if delete(f.away, w); len(f.away) == 0 {
 		f.said = nil
-		f.log.Info("watching Kubernetes", "away", time.Since(f.since).Round(time.Millisecond))
+		f.log.Info("watching Kubernetes", "away", time.Since(f.since).Round(time.Millisecond), "objects", f.objects())
 	}
+}
+
+// objects counts what is known, as in "BGPPeers 3, Nodes 120".
+func (f *Feed) objects() string {
+	var out []string
+	add := func(w *watcher) { out = append(out, fmt.Sprintf("%s %d", w.name, w.part.Len())) }
+	for _, w := range f.calico {
+		add(w)
+	}
+	if f.nodes != nil {
+		add(f.nodes)
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.needed)) {
+		add(f.needed[name].watcher)
+	}
+	return strings.Join(out, ", ")
 }
