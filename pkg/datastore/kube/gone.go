@@ -44,10 +44,13 @@ func (w *watcher) judgeDoomed(ctx context.Context) {
 			if !live.Sleep(ctx, live.Jitter(wait, 0.5)) {
 				return
 			}
-			if w.judgeOnce(ctx) {
-				continue
+			if !w.judgeOnce(ctx) {
+				wait = min(2*wait, longestRetry)
 			}
-			wait = min(2*wait, longestRetry)
+		}
+		// Nothing waits for an answer any more, and the watch may have been there all the time.
+		if !w.leaving.Load() && w.doubted.Swap(false) && w.open.Load() > 0 {
+			w.found()
 		}
 	}
 }
@@ -74,11 +77,8 @@ func (w *watcher) judgeOnce(ctx context.Context) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if p != served {
-		clear(w.doomed) // the watch is about to end, and then a list tells what there is
+		clear(w.doomed) // once this watch has ended, a list tells what there is
 		return true
-	}
-	if w.doubted.Swap(false) && w.open.Load() > 0 {
-		w.found()
 	}
 	for key, since := range w.doomed {
 		// What was deleted just before the question may have been in vain.
@@ -141,6 +141,7 @@ func (w *watcher) doubt(err error) error {
 	w.doubted.Store(true)
 	switch {
 	case err == nil:
+		w.leaving.Store(true)
 		err = fmt.Errorf("%s: %w", w.plural, errLeaving)
 		w.lost(err, w.goneProblem())
 	case apierrors.IsForbidden(err):

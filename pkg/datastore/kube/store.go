@@ -91,8 +91,8 @@ func (w *watcher) Replace(list []any, revision string) error {
 	}
 	w.mu.Unlock()
 	if err := w.believable(items); err != nil {
-		if c := w.newest.Load(); c != nil {
-			c.Stop() // the reflector forgets the one that the list came with
+		if w.initial != nil {
+			w.initial.Stop() // the reflector forgets about it
 		}
 		return err
 	}
@@ -100,10 +100,15 @@ func (w *watcher) Replace(list []any, revision string) error {
 	clear(w.doomed) // the list says what there is
 	w.mu.Unlock()
 	w.doubted.Store(false)
+	w.leaving.Store(false)
 	if w.absent.Swap(false) {
 		w.part.Note() // it is there now
 	}
 	w.part.Replace(items, revision)
+	if c := w.initial; c != nil {
+		w.initial = nil
+		c.begin()
+	}
 	w.feed.found(w)
 	w.changed()
 	return nil

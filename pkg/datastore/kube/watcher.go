@@ -34,12 +34,18 @@ type watcher struct {
 	// ask asks whether the server has the resource, for as long as the watcher runs.
 	ask func() (presence, error)
 
-	open   atomic.Int32 // watches
-	newest atomic.Pointer[counted]
+	open   atomic.Int32 // watches that go on from something that was read
 	absent atomic.Bool // whether the server never had the resource, which counts as no objects
 	// doubted tells that what is known is more than what the server says, so that nothing is
 	// certain before there is a list that can be believed.
 	doubted atomic.Bool
+	// leaving tells that the server was removing the resource. That may take any time, and a watch
+	// tells no more of what was deleted: all has to be read anew.
+	leaving atomic.Bool
+
+	// What follows belongs to the reflector.
+	initial *counted // the watch that it reads everything from, until it has
+	futile  error    // why there is no use in asking for a list now
 
 	mu sync.Mutex
 	// doomed are objects that the server says were deleted, which is not believed yet.
@@ -127,6 +133,10 @@ func (l listWatch) Watch(o metav1.ListOptions) (watch.Interface, error) {
 
 // ListWithContext implements cache.ListerWatcherWithContext.
 func (l listWatch) ListWithContext(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	if err := l.w.futile; err != nil {
+		l.w.futile = nil
+		return nil, err
+	}
 	list, err := l.w.lister.list(ctx, l.restrict(o))
 	if err == nil && l.w.plural == "blockaffinities" && isEmpty(list) && o.Continue == "" {
 		list, err = l.w.unlabelled(ctx, list)
@@ -139,35 +149,61 @@ func (l listWatch) ListWithContext(ctx context.Context, o metav1.ListOptions) (r
 
 // WatchWithContext implements cache.ListerWatcherWithContext.
 func (l listWatch) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-	stream, err := l.w.lister.watch(ctx, l.restrict(o))
+	w, goesOn := l.w, o.SendInitialEvents == nil
+	if goesOn && w.leaving.Load() {
+		return nil, apierrors.NewResourceExpired("the resource was being removed")
+	}
+	stream, err := w.lister.watch(ctx, l.restrict(o))
 	if err != nil {
-		l.w.failed(ctx, "watch", err)
-		if o.SendInitialEvents != nil && utilnet.IsConnectionRefused(err) {
-			// Whom it recognizes as a server that is down, the reflector waits for without
-			// noticing that it is to end; else it makes a list, which costs as little here.
+		w.failed(ctx, "watch", err)
+		if !goesOn && isFutile(err) {
+			// Some of these the reflector waits out without noticing that it is to end. So it
+			// gets another error and asks for a list, which gets this one: then it waits properly.
+			w.futile = err
 			return nil, errors.New(err.Error())
 		}
 		return nil, err
 	}
-	if o.SendInitialEvents == nil && !l.w.doubted.Load() { // else it has to be read anew first
-		l.w.found()
+	c := &counted{Interface: stream, w: w}
+	if !goesOn { // it has to be read anew first
+		w.initial = c
+		return c, nil
 	}
-	l.w.open.Add(1)
-	c := &counted{stream, sync.OnceFunc(func() { l.w.open.Add(-1) })}
-	l.w.newest.Store(c)
+	c.begin()
+	if !w.doubted.Load() {
+		w.found()
+	}
 	return c, nil
 }
 
-// counted is a watch that counts as long as it is open.
+// isFutile tells from the failure of a watch that a list would fail just so.
+func isFutile(err error) bool {
+	return utilnet.IsConnectionRefused(err) || apierrors.IsTooManyRequests(err) || apierrors.IsNotFound(err)
+}
+
+// counted is a watch that counts as long as it is open and all before it was read. It is for
+// the goroutine of the reflector.
 type counted struct {
 	watch.Interface
-	ended func()
+	w      *watcher
+	counts bool
+}
+
+func (c *counted) begin() {
+	c.counts = true
+	c.w.open.Add(1)
 }
 
 // Stop implements watch.Interface. Whoever watches calls it also when the watch has ended by
 // itself.
 func (c *counted) Stop() {
-	c.ended()
+	if c.counts {
+		c.counts = false
+		c.w.open.Add(-1)
+	}
+	if c.w.initial == c {
+		c.w.initial = nil
+	}
 	c.Interface.Stop()
 }
 
