@@ -32,6 +32,19 @@ func (c *clients) choose(ctx context.Context, asked string) (groupVersion, error
 	return groupVersion{}, errNotInstalled
 }
 
+// moved tells where Calico's resources may be now if their group is gone: in the other group, if
+// the server has that.
+func (c *clients) moved(ctx context.Context, from groupVersion) groupVersion {
+	to := groupV1
+	if from == groupV1 {
+		to = groupV3
+	}
+	if has, err := c.groups(ctx); err != nil || slices.Contains(has, from.Group) || !slices.Contains(has, to.Group) {
+		return from
+	}
+	return to
+}
+
 // groups lists the API groups that the server has.
 func (c *clients) groups(ctx context.Context) ([]string, error) {
 	var answer struct {

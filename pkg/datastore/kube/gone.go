@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -106,8 +105,8 @@ func (w *watcher) goneProblem() calico.Problem {
 func (w *watcher) notFound(ctx context.Context) (p calico.Problem, empty bool) {
 	if w.part.Len() > 0 {
 		p = w.goneProblem()
-		if has, err := w.feed.clients.groups(ctx); err == nil && w.gv == groupV1 && slices.Contains(has, groupV3.Group) && !slices.Contains(has, groupV1.Group) {
-			p.Hint = "Calico's resources have moved to projectcalico.org/v3: restart birdconfd"
+		if to := w.feed.clients.moved(ctx, w.gv); to != w.gv {
+			p.Hint = fmt.Sprintf("if Calico's resources have moved to %s, restart birdconfd, which stays with %s until then", to, w.gv)
 		}
 		return p, false
 	}
@@ -125,7 +124,7 @@ func (w *watcher) notFound(ctx context.Context) (p calico.Problem, empty bool) {
 // believable makes sure that a list which lacks objects that are known is not one of a
 // resource that is being removed.
 func (w *watcher) believable(items []live.Item) error {
-	if !w.custom || len(items) >= w.part.Len() {
+	if !w.custom || !w.part.Lacks(items) {
 		return nil
 	}
 	p, err := w.ask()

@@ -35,7 +35,7 @@ type watcher struct {
 	ask func() (presence, error)
 
 	open   atomic.Int32 // watches that go on from something that was read
-	absent atomic.Bool // whether the server never had the resource, which counts as no objects
+	absent atomic.Bool  // whether the server never had the resource, which counts as no objects
 	// doubted tells that what is known is more than what the server says, so that nothing is
 	// certain before there is a list that can be believed.
 	doubted atomic.Bool
@@ -228,6 +228,9 @@ func (w *watcher) failed(ctx context.Context, verb string, err error) {
 			return
 		}
 		problems = append(problems, p)
+	case apierrors.IsNotFound(err): // an old server
+		problems = append(problems, calico.Problem{Severity: calico.Error, Rule: calico.RuleNotInstalled,
+			Message: fmt.Sprintf("the API server does not have %s%s", w.fullName(), w.without)})
 	}
 	w.lost(fmt.Errorf("%s %s: %w", verb, w.plural, plainError(err)), problems...)
 }
@@ -259,10 +262,7 @@ func plainError(err error) error {
 
 // forbidden tells which permission is missing.
 func (w *watcher) forbidden(verb string) calico.Problem {
-	what := w.plural
-	if group := w.groupName(); group != "" {
-		what += "." + group
-	}
+	what := w.fullName()
 	where := "ClusterRole in etc/rbac/birdconfd.yaml"
 	if w.plural == "secrets" {
 		what, where = fmt.Sprintf("%s (%s in namespace %s)", what, w.name, w.namespace), "Role in etc/rbac/passwords.yaml"
@@ -272,9 +272,14 @@ func (w *watcher) forbidden(verb string) calico.Problem {
 		Hint:    "the " + where + " has what is needed"}
 }
 
-func (w *watcher) groupName() string {
+// fullName is the resource with its group, as kubectl has it.
+func (w *watcher) fullName() string {
+	group := w.group
 	if w.custom {
-		return w.gv.Group
+		group = w.gv.Group
 	}
-	return w.group
+	if group == "" {
+		return w.plural
+	}
+	return w.plural + "." + group
 }
