@@ -1,15 +1,18 @@
 package etcd
 
 import (
+	"cmp"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
-	"go.etcd.io/etcd/client/pkg/v3/srv"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 )
@@ -34,10 +37,11 @@ type Connection struct {
 	KeepAlive, KeepAliveTimeout time.Duration
 }
 
-// Connect makes a client, without waiting for a server. Files and SRV records are read for
-// each client anew. Its errors hold no secret.
-func (c Connection) Connect() (*clientv3.Client, error) {
-	config := clientv3.Config{Endpoints: c.Endpoints, Username: c.Username, Password: c.Password,
+// Connect makes a client that is of use until the context ends. It waits for a server only to
+// log in, for 10 s at most. Files and SRV records are read for each client anew. Its errors
+// hold no secret.
+func (c Connection) Connect(ctx context.Context) (*clientv3.Client, error) {
+	config := clientv3.Config{Context: ctx, Endpoints: c.Endpoints, Username: c.Username, Password: c.Password,
 		DialTimeout: 10 * time.Second, DialKeepAliveTime: 30 * time.Second, DialKeepAliveTimeout: 10 * time.Second,
 		PermitWithoutStream: true, Logger: zap.NewNop()}
 	if c.KeepAlive > 0 {
@@ -47,7 +51,7 @@ func (c Connection) Connect() (*clientv3.Client, error) {
 		config.DialKeepAliveTimeout = c.KeepAliveTimeout
 	}
 	if len(c.Endpoints) == 0 {
-		found, err := discover(c.DiscoverySRV)
+		found, err := discover(ctx, c.DiscoverySRV)
 		if err != nil {
 			return nil, err
 		}
@@ -57,28 +61,37 @@ func (c Connection) Connect() (*clientv3.Client, error) {
 	if config.TLS, err = c.tls(config.Endpoints); err != nil {
 		return nil, err
 	}
-	return clientv3.New(config)
+	client, err := clientv3.New(config)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = cmp.Or(c.diagnose(ctx, config.Endpoints), err)
+	}
+	return client, err
 }
 
-// discover looks up endpoints in the DNS.
-func discover(domain string) ([]string, error) {
-	found, err := srv.GetClient("etcd-client", domain, "")
-	if err != nil {
-		return nil, fmt.Errorf("look up SRV records of %s: %w", domain, err)
-	}
-	var secure, plain []string
-	for _, endpoint := range found.Endpoints {
-		endpoint = strings.Replace(endpoint, ".:", ":", 1) // the dot at the end of a name in the DNS
-		if strings.HasPrefix(endpoint, "https://") {
-			secure = append(secure, endpoint)
-		} else {
-			plain = append(plain, endpoint)
+// discover looks up endpoints in the DNS: those with TLS if there are any, so that a member
+// that offers both is not talked to in the clear.
+func discover(ctx context.Context, domain string) ([]string, error) {
+	fault := errors.New("they name no host")
+	for _, by := range []struct{ service, scheme string }{{"etcd-client-ssl", "https"}, {"etcd-client", "http"}} {
+		_, found, err := net.DefaultResolver.LookupSRV(ctx, by.service, "tcp", domain)
+		if e, ok := errors.AsType[*net.DNSError](err); ok && !e.IsNotFound {
+			// Nobody knows whether there are any with TLS.
+			return nil, fmt.Errorf("look up SRV records of %s: %w", domain, err)
+		}
+		var endpoints []string
+		for _, r := range found {
+			if host := strings.TrimSuffix(r.Target, "."); host != "" { // a lone dot is no host (RFC 2782)
+				endpoints = append(endpoints, by.scheme+"://"+net.JoinHostPort(host, strconv.Itoa(int(r.Port))))
+			}
+		}
+		if len(endpoints) > 0 {
+			return endpoints, nil
+		}
+		if err != nil {
+			fault = err
 		}
 	}
-	if len(secure) > 0 {
-		return secure, nil // a member that offers both is not talked to in the clear
-	}
-	return plain, nil
+	return nil, fmt.Errorf("look up SRV records of %s: %w", domain, fault)
 }
 
 // tls makes what TLS needs; nil when no endpoint wants it.

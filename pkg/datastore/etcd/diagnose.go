@@ -13,7 +13,7 @@ import (
 // diagnose finds out why there is no connection, which the client does not tell: it tries
 // each endpoint by hand and returns what is wrong with all of them; nil when one works.
 func (c Connection) diagnose(ctx context.Context, endpoints []string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	config, err := c.tls(endpoints)
 	if err != nil {

@@ -85,11 +85,12 @@ func (f *Feed) Run(ctx context.Context) {
 
 // round connects, reads what is missing, and watches until that fails.
 func (f *Feed) round(ctx context.Context) error {
-	client, err := f.o.Connection.Connect()
+	client, err := f.o.Connection.Connect(ctx)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer client.Close()
+	whole := ctx
 	ctx, cut := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -101,7 +102,7 @@ func (f *Feed) round(ctx context.Context) error {
 	}
 	err = context.Cause(ctx)
 	if errors.Is(err, errCut) {
-		if found := f.o.Connection.diagnose(ctx, client.Endpoints()); found != nil {
+		if found := f.o.Connection.diagnose(whole, client.Endpoints()); found != nil {
 			err = found
 		}
 	}

@@ -57,12 +57,13 @@ func TestTLS(t *testing.T) {
 	// Certificates are replaced while the connection holds, and used for the next one.
 	t.Run("rotation", func(t *testing.T) {
 		connection, dir := good, t.TempDir()
-		connection.CertFile, connection.KeyFile = filepath.Join(dir, "cert"), filepath.Join(dir, "key")
+		connection.CAFile, connection.CertFile, connection.KeyFile = filepath.Join(dir, "ca"), filepath.Join(dir, "cert"), filepath.Join(dir, "key")
 		write := func(path, text string) {
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
+		write(connection.CAFile, read(e.CAFile))
 		write(connection.CertFile, read(e.CertFile))
 		write(connection.KeyFile, read(e.KeyFile))
 		w := watch(t, connection, impatient())
@@ -75,5 +76,14 @@ func TestTLS(t *testing.T) {
 		w.Found()
 		e.Put(t, c, peerKey("a"), peer("a", "192.0.2.2"))
 		w.PeersAre("a=192.0.2.2")
+
+		write(connection.CAFile, read(e.CertFile)) // a certificate, but not the one that the server's is signed with
+		e.Kill(0)
+		e.Start(t, 0)
+		w.Until("refused", func() bool { return strings.Contains(w.Source.Status().LastError, "unknown authority") })
+		write(connection.CAFile, read(e.CAFile))
+		w.Found()
+		e.Put(t, c, peerKey("a"), peer("a", "192.0.2.3"))
+		w.PeersAre("a=192.0.2.3")
 	})
 }
