@@ -130,22 +130,23 @@ func (f *Feed) recognize(ctx context.Context, client *clientv3.Client) error {
 	if err != nil {
 		return fmt.Errorf("ask for the revision: %w", err)
 	}
-	if f.other(identityOf(r.Header)) {
+	if f.other(f.store, identityOf(r.Header)) {
 		f.listed = false
 	}
 	return nil
 }
 
 // other tells whether an answer comes from another etcd than the one that was read, or from
-// one that was put back to an older state. What is newer is remembered.
-func (f *Feed) other(now identity) bool {
+// one that was put back to a state older than what was known when it was asked. What is newer
+// is remembered.
+func (f *Feed) other(known, now identity) bool {
 	switch {
-	case now.cluster != f.store.cluster:
+	case now.cluster != known.cluster:
 		f.log.Warn("this is another etcd cluster than before; everything is read anew", "cluster_id", fmt.Sprintf("%x", now.cluster))
-	case now.revision < f.store.revision || now.term < f.store.term:
-		f.log.Warn("etcd has gone back to an older state; everything is read anew", "revision", now.revision, "known", f.store.revision)
+	case now.revision < known.revision || now.term < known.term:
+		f.log.Warn("etcd has gone back to an older state; everything is read anew", "revision", now.revision, "known", known.revision)
 	default:
-		f.store = now
+		f.store = identity{now.cluster, max(now.term, f.store.term), max(now.revision, f.store.revision)}
 		return false
 	}
 	return true

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -20,6 +21,9 @@ type word struct {
 	closed bool
 }
 
+// soon is when etcd is asked for the first sign of life.
+const soon = 2 * time.Second
+
 var errCut = errors.New("the connection to etcd is cut")
 
 // watch watches all kinds until that fails.
@@ -31,33 +35,50 @@ func (f *Feed) watch(ctx context.Context, client *clientv3.Client) error {
 	defer stop()
 	words := make(chan word)
 	for _, k := range f.kinds {
-		watch := client.Watch(ctx, k.prefix, clientv3.WithPrefix(), clientv3.WithRev(k.next), clientv3.WithProgressNotify(), clientv3.WithCreatedNotify())
-		running.Go(func() { forward(ctx, k, watch, words) })
+		from := k.next
+		running.Go(func() {
+			forward(ctx, k, client.Watch(ctx, k.prefix, clientv3.WithPrefix(), clientv3.WithRev(from),
+				clientv3.WithProgressNotify(), clientv3.WithCreatedNotify()), words)
+		})
 	}
-	signs := make(chan sign, 1)
-	running.Go(func() { f.listen(ctx, client, signs) })
+	signs := make(chan sign)
+	limit := time.NewTimer(f.o.Timeout)
+	defer limit.Stop()
+	beat := time.NewTimer(0)
+	beat.Stop()
+	defer beat.Stop()
 	waiting := len(f.kinds)
 	for {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
+		case <-limit.C:
+			return fmt.Errorf("watch: etcd has not begun to within %s", f.o.Timeout)
+		case <-beat.C:
+			known := f.store
+			running.Go(func() {
+				s := f.listen(ctx, client)
+				s.known = known
+				select {
+				case signs <- s:
+				case <-ctx.Done():
+				}
+			})
 		case s := <-signs:
-			if s.err != nil {
-				return fmt.Errorf("ask for a sign of life: %w", s.err)
+			if err := f.hear(s); err != nil {
+				return err
 			}
-			if f.other(s.identity) {
-				return errAnew
-			}
-			for _, k := range f.kinds {
-				k.part.Seen("")
-			}
+			beat.Reset(live.Jitter(f.o.Heartbeat, 0.2))
 		case w := <-words:
 			if err := f.take(w); err != nil {
 				return err
 			}
 			if w.Created {
 				if waiting--; waiting == 0 {
+					limit.Stop()
 					f.find()
+					// Soon, to know that an outage is over; but what was missed may take 100 ms to come.
+					beat.Reset(live.Jitter(min(f.o.Heartbeat, soon), 0.2))
 				}
 			}
 		}
@@ -95,33 +116,6 @@ func broken(ctx context.Context, client *clientv3.Client) error {
 	}
 }
 
-// sign is a sign of life.
-type sign struct {
-	identity
-	err error
-}
-
-// listen asks for signs of life. A linearizable read is one that needs a majority, and that
-// works in all versions: before 3.4.25 and 3.5.8 the answer to a request for progress could
-// overtake events (etcd issue 15220).
-func (f *Feed) listen(ctx context.Context, client *clientv3.Client, signs chan<- sign) {
-	for live.Sleep(ctx, live.Jitter(f.o.Heartbeat, 0.2)) {
-		r, err := get(ctx, client, f.o.Timeout, f.kinds[0].prefix, clientv3.WithCountOnly())
-		s := sign{err: err}
-		if err == nil {
-			s.identity = identityOf(r.Header)
-		}
-		select {
-		case signs <- s:
-		case <-ctx.Done():
-			return
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
 // take takes in what a watch says.
 func (f *Feed) take(w word) error {
 	if w.CompactRevision != 0 {
@@ -136,7 +130,7 @@ func (f *Feed) take(w word) error {
 		return fmt.Errorf("watch %s: %w", w.kind.prefix, errCut)
 	}
 	// A member may be behind others in terms and revisions, but not in another cluster.
-	if now := (identity{w.Header.ClusterId, f.store.term, max(w.Header.Revision, f.store.revision)}); f.other(now) {
+	if f.other(f.store, identity{w.Header.ClusterId, f.store.term, max(w.Header.Revision, f.store.revision)}) {
 		return errAnew
 	}
 	// The header of a response with events may be ahead of events that are still to come.
