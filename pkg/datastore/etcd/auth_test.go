@@ -45,20 +45,22 @@ func TestAuthentication(t *testing.T) {
 			w.PeersAre("a=192.0.2.2")
 
 			e.Revoke(t, c, resources+"bgppeers/")
+			e.Revoke(t, c, resources+"nodes/")
 			e.Kill(0)
 			w.Lost()
 			e.Start(t, 0)
 			c = e.Client(t)
 			e.Put(t, c, peerKey("a"), peer("a", "192.0.2.3"))
-			w.PeersAre("a=192.0.2.2 forbidden")
+			w.PeersAre("a=192.0.2.2 forbidden forbidden")
 			s, _ := w.Last()
 			text := fmt.Sprint(s.Problems)
-			for _, part := range []string{resources + "bgppeers/", "grant-permission"} {
+			for _, part := range []string{resources + "bgppeers/", resources + "nodes/", "grant-permission"} {
 				if !strings.Contains(text, part) {
 					t.Errorf("problems %s, without %s", text, part)
 				}
 			}
 			backend.Do(t, "grant", e.Grant(c, resources+"bgppeers/"))
+			backend.Do(t, "grant", e.Grant(c, resources+"nodes/"))
 			w.PeersAre("a=192.0.2.3")
 			w.Found()
 			if strings.Contains(w.Log.String(), e.Password) {

@@ -98,6 +98,7 @@ func (f *Feed) round(ctx context.Context) error {
 	running.Go(func() { cut(broken(ctx, client)) })
 	clear(f.denied)
 	if err := f.use(ctx, client); err != nil && context.Cause(ctx) == nil {
+		f.refusals(ctx, client)
 		return err // the connection itself is sound
 	}
 	err = context.Cause(ctx)

@@ -1,6 +1,7 @@
 package etcd_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -83,4 +84,35 @@ func TestSilentMember(t *testing.T) {
 	if s := w.Source.Status(); s.Reads != 6 {
 		t.Errorf("%d lists read, want 6", s.Reads)
 	}
+}
+
+// etcd compacts what is being read, again and again.
+func TestCompactionDuringTheList(t *testing.T) {
+	eachVersion(t, func(t *testing.T, e *backend.Etcd, c *clientv3.Client) {
+		for i := range 200 {
+			key, value := node(fmt.Sprintf("node-%d", i), "192.0.2.1/24")
+			e.Put(t, c, key, value)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		var writing sync.WaitGroup
+		defer writing.Wait()
+		writing.Go(func() {
+			for ctx.Err() == nil {
+				if r, err := c.Put(ctx, "/other", "x"); err == nil {
+					_, _ = c.Compact(ctx, r.Header.Revision)
+				}
+			}
+		})
+		o := impatient()
+		o.Page = 1
+		w := watch(t, direct(e.Endpoints()[0]), o)
+		w.Until("compacted", func() bool { return w.Log.Count("compacted what was being read") > 0 })
+		stop()
+		w.PeersAre("")
+		if s, _ := w.Last(); len(s.Cluster.Nodes) != 200 {
+			t.Errorf("%d nodes", len(s.Cluster.Nodes))
+		}
+		w.Found()
+	})
 }

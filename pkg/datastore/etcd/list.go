@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -20,7 +21,10 @@ func (f *Feed) list(ctx context.Context, client *clientv3.Client) error {
 	lists := make([][]live.Item, len(f.kinds))
 	for i, k := range f.kinds {
 		var err error
-		if lists[i], err = f.page(ctx, client, k); err != nil {
+		if lists[i], err = f.page(ctx, client, k); errors.Is(err, rpctypes.ErrCompacted) {
+			f.log.Warn("etcd has compacted what was being read; everything is read anew", "revision", f.store.revision)
+			return errAnew
+		} else if err != nil {
 			return err
 		}
 	}
@@ -73,6 +77,22 @@ func (f *Feed) refused(k *kind, err error) error {
 			Hint:    fmt.Sprintf("etcdctl role grant-permission --prefix=true ROLE read %s", k.prefix)}
 	}
 	return err
+}
+
+// refusals finds out which kinds etcd does not let us read either, once it is known that there
+// is one: all of them are better said at once.
+func (f *Feed) refusals(ctx context.Context, client *clientv3.Client) {
+	if len(f.denied) == 0 {
+		return
+	}
+	for _, k := range f.kinds {
+		if _, known := f.denied[k]; known {
+			continue
+		}
+		if _, err := get(ctx, client, f.o.Timeout, k.prefix, clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithKeysOnly()); err != nil {
+			_ = f.refused(k, err) // whatever else is wrong with it shows in the next round
+		}
+	}
 }
 
 func decimal(revision int64) string { return strconv.FormatInt(revision, 10) }
