@@ -212,10 +212,22 @@ func TestListThatIsSuddenlyEmptyIsNotBelievedAtOnce(t *testing.T) {
 		want string
 		held bool // whether the answer is still not believed after a minute
 	}{
-		"it stays empty":         {func(*bench) {}, "", false},
-		"it was an accident":     {func(b *bench) { b.peers.Replace(list, "3") }, "a b", false},
-		"some come back":         {func(b *bench) { b.peers.Put(list[1], "3") }, "b", false},
-		"others come":            {func(b *bench) { b.peers.Replace([]Item{peerItem("c", `"peerIP":"192.0.2.3"`)}, "3") }, "c", false},
+		"it stays empty":     {func(*bench) {}, "", false},
+		"it was an accident": {func(b *bench) { b.peers.Replace(list, "3") }, "a b", false},
+		"some come back":     {func(b *bench) { b.peers.Put(list[1], "3") }, "b", false},
+		"others come":        {func(b *bench) { b.peers.Replace([]Item{peerItem("c", `"peerIP":"192.0.2.3"`)}, "3") }, "c", false},
+		"it is filled again bit by bit": {func(b *bench) {
+			b.peers.Replace(list[:1], "3")
+			b.want("half of it", b.peerNames(), "a b")
+			b.peers.Replace(list, "4")
+		}, "a b", false},
+		"the server was off for a moment": {func(b *bench) {
+			b.peers.Lost(errors.New("gone"))
+			b.wait(15 * time.Second)
+			b.peers.Found()
+			b.want("as soon as it is back", b.peerNames(), "a b")
+			b.peers.Replace(list, "3")
+		}, "a b", false},
 		"it is emptied again":    {func(b *bench) { b.peers.Replace(nil, "3") }, "", false},
 		"then the server is off": {func(b *bench) { b.peers.Lost(errors.New("gone")) }, "a b", true},
 	} {
@@ -225,7 +237,7 @@ func TestListThatIsSuddenlyEmptyIsNotBelievedAtOnce(t *testing.T) {
 				b.want("list", b.peerNames(), "a b")
 				b.peers.Replace(nil, "2")
 				b.want("emptied", b.peerNames(), "a b")
-				if p := b.problems(); !strings.Contains(p, "the BGPPeers are suddenly gone, all 2 of them; they stay in use until") {
+				if p := b.problems(); !strings.Contains(p, "2 of the BGPPeers are suddenly gone; they stay in use until") {
 					t.Errorf("problems: %s", p)
 				}
 				b.wait(20 * time.Second)
@@ -257,6 +269,25 @@ func TestOptionalPartsAreWaitedForUntilTheyFail(t *testing.T) {
 			b.want("not needed", b.peerNames(), "")
 			if last := b.last(); len(last.Cluster.Secrets) != 0 {
 				t.Error("what is not needed any more is still there")
+			}
+		})
+	})
+	t.Run("read while it is found out what is needed", func(t *testing.T) {
+		run(t, func(b *bench) {
+			b.needs = func(c *calico.Cluster) Needs {
+				if b.feed.services != nil {
+					b.feed.services.Replace([]Item{secretItem("s")}, "1")
+				}
+				return needServices(c)
+			}
+			b.peers.Replace(one, "1")
+			b.peerNames()
+			b.peers.Put(peerItem("b", `"peerIP":"192.0.2.2"`), "2") // asks again
+			b.want("in the end", b.peerNames(), "a b")
+			for _, s := range b.delivered() {
+				if len(s.Cluster.Secrets) != 1 {
+					t.Errorf("a snapshot without what it needs: %+v", s.Cluster)
+				}
 			}
 		})
 	})

@@ -28,6 +28,9 @@ type PartOptions struct {
 	// have been read, or the server has refused to let them be read; later ones wait for new
 	// parts for a moment only.
 	Optional bool
+	// Vital tells of a key that nothing begins before its value can be read: without it the rest
+	// would mean something else. Nil when there is none.
+	Vital func(key string) bool
 	// HoldEmpty is how long a list without anything is not believed when there was something.
 	HoldEmpty time.Duration
 }
@@ -80,13 +83,19 @@ func (p *Part) Replace(items []Item, revision string) {
 	if len(items) == 0 && p.inUse() > 0 && p.o.HoldEmpty > 0 {
 		p.hold()
 		changed = true
-	} else {
-		for key := range p.entries {
-			if !listed[key] {
-				delete(p.entries, key)
-				changed = true
-			}
+	}
+	for key := range p.entries {
+		switch {
+		case listed[key] && p.doubtful[key]:
+			delete(p.doubtful, key)
+			changed = true
+		case listed[key] || p.doubtful[key]: // a list that is being filled again is no proof either
+		default:
+			delete(p.entries, key)
+			changed = true
 		}
+	}
+	if len(p.doubtful) == 0 {
 		changed = p.believe() || changed
 	}
 	p.read(revision)
@@ -241,6 +250,11 @@ func (p *Part) read(revision string) {
 }
 
 func (p *Part) connect() {
+	if !p.status.connected && !p.emptied.IsZero() { // nobody has said so meanwhile
+		p.emptied = time.Now()
+		p.heldTimer.Reset(p.o.HoldEmpty)
+		p.store.touch(true)
+	}
 	p.store.touch(len(p.problems) > 0)
 	p.status.connected, p.status.err, p.problems = true, "", nil
 }
@@ -298,8 +312,8 @@ func (p *Part) report(problems []calico.Problem) []calico.Problem {
 	problems = append(append(problems, p.problems...), p.notes...)
 	if !p.emptied.IsZero() && len(p.doubtful) > 0 {
 		problems = append(problems, calico.Problem{Severity: calico.Warning, Rule: calico.RuleEmptied,
-			Message: fmt.Sprintf("the %s are suddenly gone, all %d of them; they stay in use until %s if the server still says so then",
-				p.o.Name, len(p.doubtful), p.emptied.Add(p.o.HoldEmpty).Format(time.RFC3339))})
+			Message: fmt.Sprintf("%d of the %s are suddenly gone; they stay in use until %s, and go if the server still says so then",
+				len(p.doubtful), p.o.Name, p.emptied.Add(p.o.HoldEmpty).Format(time.RFC3339))})
 	}
 	for _, e := range p.entries {
 		problems = append(problems, e.problems...)

@@ -65,5 +65,8 @@ func (s *Store) trouble() string {
 			return p.o.Name + ": " + p.status.err
 		}
 	}
+	if !s.begun {
+		return s.blocked()
+	}
 	return ""
 }

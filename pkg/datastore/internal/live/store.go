@@ -38,6 +38,7 @@ type Store struct {
 	waiting time.Time
 	// begun tells that there has been a snapshot.
 	begun bool
+	said  string // what keeps it from beginning, as it was logged last
 }
 
 // NewStore makes a store for a source of a kind, as in datastore.Status.
@@ -87,14 +88,29 @@ func (s *Store) wake() {
 	}
 }
 
+// view is a snapshot, and whether it has all that it should when it was made.
+type view struct {
+	datastore.Snapshot
+	complete bool
+	// wait is how long to wait for what it lacks; zero for as long as it takes.
+	wait time.Duration
+}
+
 // snapshot makes a snapshot; nil while something is missing without which there is none.
-func (s *Store) snapshot(now time.Time) *datastore.Snapshot {
+func (s *Store) snapshot(now time.Time) *view {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range s.parts {
 		p.settle(now)
 	}
 	if !s.local || slices.ContainsFunc(s.parts, func(p *Part) bool { return !p.o.Optional && !p.status.synced }) {
+		return nil
+	}
+	if blocked := s.blocked(); blocked != "" && !s.begun {
+		if blocked != s.said {
+			s.log.Error("nothing is done before this is mended", "error", blocked)
+		}
+		s.said = blocked
 		return nil
 	}
 	size := 0
@@ -114,20 +130,34 @@ func (s *Store) snapshot(now time.Time) *datastore.Snapshot {
 	cluster, found := calico.NewCluster(objects, s.workloads)
 	problems = append(append(problems, s.found...), found...)
 	calico.SortProblems(problems)
-	return &datastore.Snapshot{Cluster: cluster, Problems: problems}
+	v := &view{Snapshot: datastore.Snapshot{Cluster: cluster, Problems: problems}}
+	v.complete, v.wait = s.complete(now)
+	return v
 }
 
-// complete tells whether a snapshot has what it needs of the optional parts; if not, look
-// again after the time returned, or when something has changed.
+// blocked is what is wrong with a value that nothing can begin without.
+func (s *Store) blocked() string {
+	for _, p := range s.parts {
+		if p.o.Vital == nil {
+			continue
+		}
+		for key, e := range p.entries {
+			if e.object == nil && p.o.Vital(key) && calico.HasErrors(e.problems) {
+				return e.problems[0].String()
+			}
+		}
+	}
+	return ""
+}
+
+// complete tells whether there is what is needed of the optional parts; if not, look again
+// after the time returned, or when something has changed.
 func (s *Store) complete(now time.Time) (bool, time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	// What cannot be reached yet may be what sessions and announcements depend on that an
 	// earlier run has set up: nothing begins without it.
 	if !s.begun && slices.ContainsFunc(s.parts, func(p *Part) bool { return !p.status.synced && !p.refused }) {
 		return false, 0
 	}
-	s.begun = true
 	if !slices.ContainsFunc(s.parts, func(p *Part) bool { return !p.tried }) {
 		s.waiting = time.Time{}
 		return true, 0
@@ -137,6 +167,12 @@ func (s *Store) complete(now time.Time) (bool, time.Duration) {
 	}
 	wait := s.waiting.Add(patience).Sub(now)
 	return wait <= 0, max(0, wait)
+}
+
+func (s *Store) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begun = true
 }
 
 // run hands over snapshots until the context ends. Each snapshot made, also one that says
@@ -167,17 +203,19 @@ func (s *Store) run(ctx context.Context, made func(*calico.Cluster) bool, delive
 		}
 		if made(next.Cluster) {
 			// Parts that are new are waited for, those that are gone leave nothing behind.
-			next = s.snapshot(time.Now())
+			if next = s.snapshot(time.Now()); next == nil {
+				continue
+			}
 		}
-		ok, wait := s.complete(time.Now())
-		if wait > 0 {
-			timer.Reset(wait)
+		if next.wait > 0 {
+			timer.Reset(next.wait)
 		}
-		if !ok || delivered != nil && slices.Equal(delivered.Problems, next.Problems) &&
+		if !next.complete || delivered != nil && slices.Equal(delivered.Problems, next.Problems) &&
 			len(calico.Changes(delivered.Cluster, next.Cluster)) == 0 {
 			continue
 		}
-		delivered = next
-		deliver(*next)
+		delivered = &next.Snapshot
+		s.begin()
+		deliver(next.Snapshot)
 	}
 }
