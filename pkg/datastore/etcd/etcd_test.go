@@ -125,6 +125,25 @@ func TestMalformedValues(t *testing.T) {
 	})
 }
 
+// Without the settings of all nodes nothing begins: there would be other AS numbers, and a mesh.
+func TestDefaultThatCannotBeRead(t *testing.T) {
+	e := backend.StartEtcd(t, backend.EtcdOptions{})
+	c := e.Client(t)
+	key := resources + "bgpconfigurations/default"
+	e.Put(t, c, key, "{")
+	e.Put(t, c, peerKey("a"), peer("a", "192.0.2.1"))
+	w := watch(t, direct(e.Endpoints()[0]), impatient())
+	w.Until("it is said", func() bool { return strings.Contains(w.Source.Status().LastError, key) })
+	if _, n := w.Last(); n != 0 || w.Source.Status().Synced {
+		t.Errorf("%d snapshots", n)
+	}
+	w.Until("it is logged", func() bool { return w.Log.Count("nothing is done before this is mended") == 1 })
+	e.Put(t, c, key, `{"kind":"BGPConfiguration","apiVersion":"projectcalico.org/v3","metadata":{"name":"default"},"spec":{"asNumber":64600}}`)
+	w.PeersAre("a=192.0.2.1")
+	e.Put(t, c, key, "{") // later the last good one stays
+	w.PeersAre("a=192.0.2.1 syntax")
+}
+
 // A deletion, and then a malformed value: nothing goes back to what it was before.
 func TestNothingIsReplayed(t *testing.T) {
 	eachVersion(t, func(t *testing.T, e *backend.Etcd, c *clientv3.Client) {

@@ -27,7 +27,8 @@ type Feed struct {
 	listed bool
 	denied map[*kind]calico.Problem
 	lost   time.Time // since when there is no connection; zero while there is one
-	said   string    // why there has not been one yet, as it was logged last
+	// reasons are why there is none, as far as it was logged.
+	reasons live.Reasons
 }
 
 // identity tells one etcd from another, and one state of it from an older one: neither its
@@ -155,15 +156,19 @@ func (f *Feed) other(known, now identity) bool {
 
 // lose reports that there is no connection.
 func (f *Feed) lose(err error) {
-	if f.lost.IsZero() {
-		f.lost, f.said = time.Now(), err.Error()
+	switch news := f.reasons.New(err); {
+	case f.lost.IsZero():
+		f.lost = time.Now()
 		f.log.Warn("etcd cannot be watched any more; what is known stays in use", "error", err)
-	}
-	if why := err.Error(); !f.listed && why != f.said {
-		f.said = why
-		f.log.Warn("etcd cannot be read yet; nothing is done before that", "error", err)
+	case news && f.listed:
+		f.log.Warn("etcd still cannot be watched", "error", err)
+	case news:
+		f.log.Warn("etcd cannot be read yet", "error", err)
 	}
 	for _, k := range f.kinds {
+		if p, denied := f.denied[k]; denied && f.reasons.New(errors.New(p.Message)) {
+			f.log.Error(p.Message, "hint", p.Hint)
+		}
 		if p, denied := f.denied[k]; denied {
 			k.part.Lost(err, p)
 			continue
@@ -179,6 +184,7 @@ func (f *Feed) find() {
 	}
 	f.log.Info("watching etcd", "revision", f.store.revision, "away", time.Since(f.lost).Round(time.Millisecond))
 	f.lost = time.Time{}
+	f.reasons.Clear()
 	for _, k := range f.kinds {
 		k.part.Found()
 	}

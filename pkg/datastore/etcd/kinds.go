@@ -39,7 +39,7 @@ func kinds(store *live.Store, o Options) []*kind {
 				name := strings.TrimPrefix(key, prefix)
 				return name != "" && !strings.Contains(name, "/")
 			},
-			part: store.Part(live.PartOptions{Name: k.name + "s", HoldEmpty: o.HoldEmpty, Decode: func(i live.Item) (calico.Object, []calico.Problem) {
+			part: store.Part(live.PartOptions{Name: k.name + "s", HoldEmpty: o.HoldEmpty, Vital: vital(k.plural, prefix), Decode: func(i live.Item) (calico.Object, []calico.Problem) {
 				return decodeResource(k.name, i.Key, strings.TrimPrefix(i.Key, prefix), i.Data)
 			}})})
 	}
@@ -53,6 +53,15 @@ func kinds(store *live.Store, o Options) []*kind {
 			}})})
 	}
 	return all
+}
+
+// vital is for the BGPConfiguration with the settings of all nodes: without it there are other
+// AS numbers, and a mesh.
+func vital(plural, prefix string) func(string) bool {
+	if plural != "bgpconfigurations" {
+		return nil
+	}
+	return func(key string) bool { return key == prefix+"default" }
 }
 
 // decodeResource reads one of the resources that etcd has as a document of its own. What the
