@@ -2,7 +2,6 @@ package kube
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -36,7 +35,8 @@ type Feed struct {
 	needed  map[string]*needed
 	away    map[*watcher]bool // those that cannot watch
 	since   time.Time         // since when there are any
-	said    map[string]bool   // why there always have been some so far, as it was logged; nil once there were none
+	reasons live.Reasons      // why there are some, as far as it was logged
+	greeted bool              // whether there have ever been none
 }
 
 // needed is a watcher that may be stopped.
@@ -57,7 +57,7 @@ func NewFeed(store *live.Store, o Options) (*Feed, error) {
 		return nil, err
 	}
 	f := &Feed{o: o, log: o.Logger, store: store, clients: c, prune: make(chan struct{}, 1), needed: map[string]*needed{},
-		away: map[*watcher]bool{}, since: time.Now(), said: map[string]bool{}}
+		away: map[*watcher]bool{}, since: time.Now()}
 	if o.Calico {
 		for _, r := range calicoResources(o) {
 			w := f.newWatcher(r)
@@ -176,29 +176,16 @@ func (f *Feed) lost(w *watcher, err error) {
 	if n := f.needed[w.name]; w.optional && (n == nil || n.watcher != w) {
 		return
 	}
-	if f.said != nil {
-		f.notYet(w, err)
-	}
-	if f.away[w] {
-		return
-	}
-	if len(f.away) == 0 {
+	switch news := f.reasons.New(err); {
+	case len(f.away) == 0:
 		f.since = time.Now()
 		f.log.Warn("Kubernetes cannot be watched any more, at least in part; what is known stays in use", "part", w.name, "error", err)
-	}
-	f.away[w] = true
-}
-
-// notYet logs why something has not been read yet, each reason once.
-func (f *Feed) notYet(w *watcher, err error) {
-	why := err.Error()
-	if cause := errors.Unwrap(err); cause != nil {
-		why = cause.Error() // the same for all parts
-	}
-	if !f.said[why] {
-		f.said[why] = true
+	case news && f.greeted:
+		f.log.Warn("Kubernetes still cannot be watched, at least in part", "part", w.name, "error", err)
+	case news:
 		f.log.Warn("Kubernetes cannot be read yet, at least in part", "part", w.name, "error", err)
 	}
+	f.away[w] = true
 }
 
 func (f *Feed) found(w *watcher) {
@@ -213,7 +200,8 @@ func (f *Feed) back(w *watcher) {
 		return
 	}
 	if delete(f.away, w); len(f.away) == 0 {
-		f.said = nil
+		f.reasons.Clear()
+		f.greeted = true
 		f.log.Info("watching Kubernetes", "away", time.Since(f.since).Round(time.Millisecond), "objects", f.objects())
 	}
 }

@@ -76,7 +76,10 @@ func (w *watcher) judgeOnce(ctx context.Context) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if p != served {
-		clear(w.doomed) // once this watch has ended, a list tells what there is
+		// A list tells what there is. The watch may end by itself, with the resource, but not
+		// if the answer was wrong.
+		clear(w.doomed)
+		w.cut()
 		return true
 	}
 	for key, since := range w.doomed {
@@ -111,7 +114,7 @@ func (w *watcher) notFound(ctx context.Context) (p calico.Problem, empty bool) {
 		return p, false
 	}
 	now, err := w.ask()
-	if err == nil && now == absent {
+	if err == nil && now == absent && w.young {
 		return calico.Problem{Severity: calico.Warning, Rule: calico.RuleNotInstalled,
 			Message: fmt.Sprintf("the API server does not have %s.%s, though others of that group; there are none, as far as this is concerned", w.plural, w.gv.Group),
 			Hint:    "install Calico's CRDs in full"}, true

@@ -1,7 +1,10 @@
 package kube_test
 
 import (
+	"io"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/birdconfd/birdconfd/pkg/calico"
@@ -132,4 +135,59 @@ func TestRemovalThatHangs(t *testing.T) {
 		w.PeersAre("a=192.0.2.9")
 		w.Found()
 	})
+}
+
+// answers gives answers of its own in place of the server's, for some paths.
+type answers struct {
+	http.RoundTripper
+	path string
+	left *atomic.Int32 // how many times
+}
+
+func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Path == a.path && a.left.Add(-1) >= 0 {
+		return &http.Response{StatusCode: http.StatusNotFound, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{},
+			Body: io.NopCloser(strings.NewReader("404 page not found")), Request: r}, nil
+	}
+	return a.RoundTripper.RoundTrip(r)
+}
+
+// One wrong answer, as of an API server that has just started, does not keep what is deleted.
+func TestWrongAnswerOfDiscovery(t *testing.T) {
+	k := backend.SharedKube(t)
+	k.Both(t)
+	k.Apply(t, peer(backend.GroupV1, "a", "192.0.2.1")+peer(backend.GroupV1, "b", "192.0.2.2")+peer(backend.GroupV1, "c", "192.0.2.3"))
+	var left atomic.Int32
+	c := k.Admin()
+	c.Wrap(func(rt http.RoundTripper) http.RoundTripper { return answers{rt, "/apis/" + backend.GroupV1, &left} })
+	w := watch(t, in(backend.GroupV1, c), live.Needs{})
+	w.PeersAre("a=192.0.2.1 b=192.0.2.2 c=192.0.2.3")
+	left.Store(1)
+	k.Delete(t, backend.GroupV1, "BGPPeer", "", "a")
+	w.PeersAre("b=192.0.2.2 c=192.0.2.3")
+	w.Found()
+	if left.Load() >= 1 {
+		t.Error("the wrong answer was not given")
+	}
+	k.Delete(t, backend.GroupV1, "BGPPeer", "", "b")
+	w.PeersAre("c=192.0.2.3")
+	w.Found()
+}
+
+// A resource that every Calico has, and that is not there when birdconfd starts, is not one
+// without objects: they may have been there before.
+func TestResourceThatIsNotThereAtTheStart(t *testing.T) {
+	k := backend.SharedKube(t)
+	k.Clear(t)
+	k.InstallCRDs(t, backend.GroupV1, "bgpconfigurations", "bgpfilters", "ippools", "blockaffinities")
+	w := watch(t, impatient(k.Admin()), live.Needs{})
+	w.Until("it is said", func() bool {
+		return strings.Contains(w.Source.Status().LastError, "BGPPeers: the API server does not have bgppeers.crd.projectcalico.org, without which nothing is rendered")
+	})
+	if _, n := w.Last(); n != 0 {
+		t.Errorf("%d snapshots without peers", n)
+	}
+	k.InstallCRDs(t, backend.GroupV1, "bgppeers")
+	k.Apply(t, peer(backend.GroupV1, "a", "192.0.2.1"))
+	w.PeersAre("a=192.0.2.1")
 }

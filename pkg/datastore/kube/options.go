@@ -26,7 +26,7 @@ type Options struct {
 	// HoldEmpty is how long a list is not believed to be empty that was not; 30 s when zero.
 	HoldEmpty time.Duration
 	// Settle is how long the deletion of one of Calico's resources waits until it is clear that
-	// it was meant, give or take a half; 1 s when zero.
+	// it was meant, give or take a half, since all nodes ask the server then; 3 s when zero.
 	Settle time.Duration
 	// Retry is how long to wait at first before something is tried again; 1 s when zero.
 	Retry time.Duration
@@ -38,7 +38,7 @@ type Options struct {
 
 func (o Options) complete() Options {
 	o.HoldEmpty = cmp.Or(o.HoldEmpty, 30*time.Second)
-	o.Settle = cmp.Or(o.Settle, time.Second)
+	o.Settle = cmp.Or(o.Settle, 3*time.Second)
 	o.Retry = cmp.Or(o.Retry, time.Second)
 	o.Heartbeat = cmp.Or(o.Heartbeat, 10*time.Second)
 	if o.Logger == nil {

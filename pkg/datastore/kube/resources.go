@@ -19,6 +19,8 @@ type resource struct {
 	namespace, labels, field string
 	// custom tells that it is one of Calico's.
 	custom bool
+	// young resources are lacking where Calico is old.
+	young bool
 	// optional resources do not keep the rest from being used.
 	optional bool
 	// without tells what goes wrong without it.
@@ -27,12 +29,21 @@ type resource struct {
 	list func(*clients) lister
 }
 
+// vital is for the BGPConfiguration with the settings of all nodes: without it there are other
+// AS numbers, and a mesh.
+func (r resource) vital() func(string) bool {
+	if r.plural != "bgpconfigurations" {
+		return nil
+	}
+	return func(key string) bool { return key == "default" }
+}
+
 // calicoResources are Calico's own.
 func calicoResources(o Options) []resource {
 	all := []resource{
 		{name: "BGPConfigurations", plural: "bgpconfigurations", custom: true},
 		{name: "BGPPeers", plural: "bgppeers", custom: true},
-		{name: "BGPFilters", plural: "bgpfilters", custom: true},
+		{name: "BGPFilters", plural: "bgpfilters", custom: true, young: true},
 		{name: "IPPools", plural: "ippools", custom: true},
 	}
 	if !o.UsePodCIDR {

@@ -108,6 +108,7 @@ func (w *watcher) Replace(list []any, revision string) error {
 	if c := w.initial; c != nil {
 		w.initial = nil
 		c.begin()
+		w.current.Store(c)
 	}
 	w.feed.found(w)
 	w.changed()

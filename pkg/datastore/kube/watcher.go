@@ -42,6 +42,7 @@ type watcher struct {
 	// leaving tells that the server was removing the resource. That may take any time, and a watch
 	// tells no more of what was deleted: all has to be read anew.
 	leaving atomic.Bool
+	current atomic.Pointer[counted] // the watch that goes on
 
 	// What follows belongs to the reflector.
 	initial *counted // the watch that it reads everything from, until it has
@@ -59,7 +60,7 @@ type watcher struct {
 
 func (f *Feed) newWatcher(r resource) *watcher {
 	w := &watcher{resource: r, feed: f, doomed: map[string]time.Time{}, dropped: map[string]bool{}, kept: map[string]bool{}, judge: make(chan struct{}, 1)}
-	w.part = f.store.Part(live.PartOptions{Name: r.name, Optional: r.optional, HoldEmpty: f.holdEmpty(r),
+	w.part = f.store.Part(live.PartOptions{Name: r.name, Optional: r.optional, HoldEmpty: f.holdEmpty(r), Vital: r.vital(),
 		Decode: func(i live.Item) (calico.Object, []calico.Problem) { return calico.DecodeObject("", i.Data) }})
 	return w
 }
@@ -170,6 +171,7 @@ func (l listWatch) WatchWithContext(ctx context.Context, o metav1.ListOptions) (
 		return c, nil
 	}
 	c.begin()
+	w.current.Store(c)
 	if !w.doubted.Load() {
 		w.found()
 	}
@@ -207,6 +209,13 @@ func (c *counted) Stop() {
 	c.Interface.Stop()
 }
 
+// cut ends the watch that goes on, so that everything is read anew.
+func (w *watcher) cut() {
+	if c := w.current.Load(); c != nil {
+		c.Interface.Stop() // not its own, which is for the reflector
+	}
+}
+
 // failed reports that the server did not do what was asked.
 func (w *watcher) failed(ctx context.Context, verb string, err error) {
 	if ctx.Err() != nil {
@@ -227,7 +236,8 @@ func (w *watcher) failed(ctx context.Context, verb string, err error) {
 			w.feed.found(w)
 			return
 		}
-		problems = append(problems, p)
+		w.lost(errors.New(p.Message), p)
+		return
 	case apierrors.IsNotFound(err): // an old server
 		problems = append(problems, calico.Problem{Severity: calico.Error, Rule: calico.RuleNotInstalled,
 			Message: fmt.Sprintf("the API server does not have %s%s", w.fullName(), w.without)})
