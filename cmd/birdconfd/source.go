@@ -28,10 +28,14 @@ func (o *commonOptions) sourceFlags(cmd *cobra.Command) {
 	_ = cmd.MarkFlagFilename("calico-config", "yaml", "yml", "json", "cfg") // fails only for a flag that is not there
 }
 
-// fromServer tells whether resources are read from a server. Paths are what stands on the
-// command line.
+// fromServer tells whether resources are read from a server: when that is asked for, or when
+// there are no paths, and variables say how to reach one. Paths are what stands on the command
+// line.
 func (o *commonOptions) fromServer(env environment, paths []string) (bool, error) {
-	asked := o.calicoConfig != "" || env.calicoVariable("DATASTORE_TYPE") != ""
+	asked := o.calicoConfig != ""
+	for _, name := range []string{"DATASTORE_TYPE", "ETCD_ENDPOINTS", "ETCD_DISCOVERY_SRV", "KUBECONFIG", "K8S_API_ENDPOINT"} {
+		asked = asked || env.calicoVariable(name) != ""
+	}
 	switch {
 	case o.datastore == datastoreFile || o.datastore == "" && len(paths) > 0:
 		if o.calicoConfig != "" {

@@ -15,6 +15,7 @@ func (r *reading) kubernetes() {
 		r.inlineOverrides()
 		return
 	}
+	r.besideFile()
 	k.Kubeconfig = r.kubeconfigs()
 	k.APIEndpoint, k.Context = r.get("k8sAPIEndpoint"), r.get("k8sCurrentContext")
 	r.pair("k8sCertFile", "k8sKeyFile")
@@ -36,6 +37,18 @@ func (r *reading) kubernetes() {
 		k.Available, k.InCluster = true, true
 	case r.out.Type == TypeKubernetes:
 		r.fail("nothing says how to reach the Kubernetes API: set %s or %s, or run in a pod", r.name("kubeconfig"), r.name("k8sAPIEndpoint"))
+	}
+}
+
+// besideFile takes the kubeconfig for Services and Secrets from the environment where the file
+// says only how to reach etcd, as Calico does.
+func (r *reading) besideFile() {
+	if r.out.Type != TypeEtcd || r.in.ConfigFile == "" || r.get("kubeconfig") != "" || r.get("k8sAPIEndpoint") != "" {
+		return
+	}
+	if paths, _ := r.in.Lookup("KUBECONFIG"); paths != "" {
+		r.raw["kubeconfig"], r.from["kubeconfig"] = paths, "KUBECONFIG"
+		r.note("Services and Secrets are read as KUBECONFIG says, since %s does not", r.in.ConfigFile)
 	}
 }
 

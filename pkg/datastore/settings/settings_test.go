@@ -196,6 +196,7 @@ func TestFile(t *testing.T) {
 			"kubernetes api=https://192.0.2.1 token=SECRET qps=2 podCIDR=true", ""},
 		{"an inline kubeconfig", head + "spec: {kubeconfigInline: SECRET, k8sCurrentContext: c}\n", "", "kubernetes inline=SECRET", "spec.k8sCurrentContext counts for nothing beside an inline kubeconfig"},
 		{"variables count for nothing", head + "spec: {kubeconfig: /kc1}\n", "ETCD_ENDPOINTS=http://192.0.2.1:2379 CALICO_K8SAPITOKEN=SECRET", "kubernetes kubeconfig=[/kc1]", "ETCD_ENDPOINTS, CALICO_K8SAPITOKEN count for nothing"},
+		{"Kubernetes beside etcd", head + "spec: {etcdEndpoints: 'http://192.0.2.1:2379'}\n", "KUBECONFIG=/kc1", "etcd endpoints=[http://192.0.2.1:2379] kubeconfig=[/kc1] kubernetes=true", "Services and Secrets are read as KUBECONFIG says"},
 		{"no spec", head, "KUBERNETES_SERVICE_HOST=10.96.0.1 KUBERNETES_SERVICE_PORT=443", "kubernetes pod=true", ""},
 		{"another kind", strings.Replace(head, "CalicoAPIConfig", "calicoApiConfig", 1), "", "!/file:1: it is not of apiVersion projectcalico.org/v3 and kind CalicoAPIConfig", ""},
 		{"an unknown setting", head + "spec:\n  etcdEndpoint: x\n", "", `!/file:5: "etcdEndpoint" is no setting, did you mean "etcdEndpoints"?`, ""},
