@@ -236,7 +236,7 @@ func (k *calculation) routerID(f Family) (netip.Addr, bool) {
 	switch id := k.o.RouterID; id {
 	case "":
 	case "hash":
-		return hashRouterID(k.me.Name), true
+		return HashRouterID(k.me.Name), true
 	default:
 		a, err := netip.ParseAddr(id)
 		if err == nil && a.Is4() && !a.IsUnspecified() {
@@ -257,9 +257,9 @@ func (k *calculation) routerID(f Family) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// hashRouterID makes a router id of a node's name: the first four bytes of its SHA-256,
+// HashRouterID makes a router id of a node's name: the first four bytes of its SHA-256,
 // brought out of the multicast range.
-func hashRouterID(name string) netip.Addr {
+func HashRouterID(name string) netip.Addr {
 	sum := sha256.Sum256([]byte(name))
 	q := [4]byte(sum[:4])
 	if q[0] > 223 {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/birdconfd/birdconfd/pkg/calico"
@@ -26,10 +27,16 @@ func shorten(name string, size int) string {
 	return name[:size-17] + fmt.Sprintf("_%X", sum[:8])
 }
 
-// filterFunctionName names the function of one direction of a BGPFilter as Calico does.
+// FilterFunctionName names the function of one direction, import or export, of a BGPFilter as
+// Calico does, for a version that is 4 or 6 as a rule. A name that would be longer than
+// BIRD's symbols is shortened.
+func FilterFunctionName(filter, direction, version string) string {
+	const parts = "bgp__importFilterV"
+	return "bgp_" + shorten(filter, MaxSymbol-len(parts)-len(version)) + "_" + direction + "FilterV" + version
+}
+
 func filterFunctionName(filter, direction string, f Family) string {
-	const fixed = len("bgp_") + len("_importFilterV4")
-	return fmt.Sprintf("bgp_%s_%sFilterV%d", shorten(filter, MaxSymbol-fixed), direction, f)
+	return FilterFunctionName(filter, direction, strconv.Itoa(int(f)))
 }
 
 const (

@@ -15,7 +15,7 @@ const ipipTunnel = "tunl0"
 // into the kernel.
 func (k *calculation) pools(v *View) {
 	v.TunnelInterfaces = []string{"*.cali", "*.calico"}
-	ipip, plain := k.programs()
+	ipip, plain := programs(k.config.ProgramClusterRoutes)
 	if !ipip {
 		v.TunnelInterfaces = append(v.TunnelInterfaces, ipipTunnel)
 	}
@@ -26,12 +26,21 @@ func (k *calculation) pools(v *View) {
 		} else {
 			v.PoolAccepts = append(v.PoolAccepts, Route{Prefix: p.CIDR, Why: p.ID.String()})
 		}
+		k.checkCrossSubnet(p, v.Family)
+	}
+	v.Kernel = k.kernel(v.Family, pools, ipip, plain)
+}
+
+// kernel decides how the routes of pools get into the kernel.
+func (k *calculation) kernel(f Family, pools []*calico.IPPool, ipip, plain bool) []KernelRule {
+	var out []KernelRule
+	for _, p := range pools {
 		rule := KernelRule{Prefix: p.CIDR, Action: KernelAccept, Why: p.ID.String()}
 		encapsulated := p.IPIPMode != calico.EncapNever
 		switch {
 		case p.VXLANMode != calico.EncapNever, encapsulated && !ipip, !encapsulated && !plain:
 			rule.Action = KernelReject
-		case v.Family == IPv6:
+		case f == IPv6:
 			continue // nothing to decide: the filter's default accepts
 		case p.IPIPMode == calico.EncapAlways:
 			rule.Action, rule.Tunnel = KernelTunnel, ipipTunnel
@@ -41,9 +50,21 @@ func (k *calculation) pools(v *View) {
 				rule.Action, rule.Subnet = KernelCrossSubnet, k.me.IPv4.Masked()
 			}
 		}
-		v.Kernel = append(v.Kernel, rule)
-		k.checkCrossSubnet(p, v.Family)
+		out = append(out, rule)
 	}
+	return out
+}
+
+// KernelRules are a node's rules as they would be with another programClusterRoutes than is
+// configured; nil when there is no such node.
+func KernelRules(c *calico.Cluster, node string, f Family, program calico.ProgramClusterRoutes) []KernelRule {
+	me := c.Node(node)
+	if me == nil {
+		return nil
+	}
+	k := newCalculation(c, me, Options{})
+	ipip, plain := programs(program)
+	return k.kernel(f, k.poolsOf(f), ipip, plain)
 }
 
 // exportedInside returns the pools inside another that are given to BGP peers although it
@@ -59,8 +80,8 @@ func exportedInside(outer *calico.IPPool, pools []*calico.IPPool) []netip.Prefix
 }
 
 // programs tells whether BIRD puts the routes of IPIP pools and of plain pools into the kernel.
-func (k *calculation) programs() (ipip, plain bool) {
-	switch k.config.ProgramClusterRoutes {
+func programs(p calico.ProgramClusterRoutes) (ipip, plain bool) {
+	switch p {
 	case calico.ProgramEnabled:
 		return true, true
 	case calico.ProgramIPIPOnly:

@@ -11,10 +11,9 @@ import (
 // are read to say what is wrong with them.
 type poolReader struct {
 	IPPool
-	disabled, hasNamespaces bool
-	blockSize               uint64
-	nodes                   *Selector
-	uses                    []string
+	hasNamespaces bool
+	blockSize     uint64
+	nodes         *Selector
 }
 
 var poolRoot = root(poolFields.section, skip[poolReader])
@@ -24,19 +23,19 @@ var poolFields = fields[poolReader]{
 	"ipipMode":          func(p *poolReader, v value) { p.IPIPMode = v.essential().encapMode() },
 	"vxlanMode":         func(p *poolReader, v value) { p.VXLANMode = v.essential().encapMode() },
 	"disableBGPExport":  func(p *poolReader, v value) { p.DisableBGPExport, _ = v.essential().boolean() },
-	"natOutgoing":       func(_ *poolReader, v value) { v.boolean() },
-	"disabled":          func(p *poolReader, v value) { p.disabled, _ = v.boolean() },
+	"natOutgoing":       func(p *poolReader, v value) { p.NATOutgoing, _ = v.boolean() },
+	"disabled":          func(p *poolReader, v value) { p.Disabled, _ = v.boolean() },
 	"blockSize":         func(p *poolReader, v value) { p.blockSize, _ = v.integer(20, 128) },
 	"nodeSelector":      func(p *poolReader, v value) { p.nodes = v.poolSelector() },
 	"namespaceSelector": func(p *poolReader, v value) { p.hasNamespaces = v.poolSelector() != nil },
 	"allowedUses": func(p *poolReader, v value) {
 		for _, e := range v.entries() {
 			if use := e.oneOf("Workload", "Tunnel", "LoadBalancer"); use != "" {
-				p.uses = append(p.uses, use)
+				p.AllowedUses = append(p.AllowedUses, use)
 			}
 		}
 	},
-	"assignmentMode": func(_ *poolReader, v value) { v.oneOf("Automatic", "Manual") },
+	"assignmentMode": func(p *poolReader, v value) { p.ManualAssignment = v.oneOf("Automatic", "Manual") == "Manual" },
 }
 
 func readIPPool(o *object, m mapping) Object {
@@ -99,7 +98,7 @@ func (p *poolReader) checkEncap(o *object) {
 
 // checkUnused warns of what an API server refuses but BGP does not mind.
 func (p *poolReader) checkUnused(o *object) {
-	balancer := slices.Contains(p.uses, "LoadBalancer")
+	balancer := slices.Contains(p.AllowedUses, "LoadBalancer")
 	smallest, largest, block := uint64(20), uint64(32), uint64(26)
 	if p.CIDR.Addr().Is6() {
 		smallest, largest, block = 116, 128, 122
@@ -112,13 +111,13 @@ func (p *poolReader) checkUnused(o *object) {
 		rule, field, message string
 	}{
 		{block < smallest || block > largest, RuleRange, "spec.blockSize", fmt.Sprintf("a block size of this family is %d to %d", smallest, largest)},
-		{!p.disabled && uint64(p.CIDR.Bits()) > block, RuleConflict, "spec.cidr", fmt.Sprintf("the pool is smaller than one block (/%d)", block)},
+		{!p.Disabled && uint64(p.CIDR.Bits()) > block, RuleConflict, "spec.cidr", fmt.Sprintf("the pool is smaller than one block (/%d)", block)},
 		{linkLocal(p.CIDR), RuleConflict, "spec.cidr", "the pool overlaps link-local addresses"},
-		{balancer && len(p.uses) > 1, RuleConflict, "spec.allowedUses", "LoadBalancer excludes all other uses"},
+		{balancer && len(p.AllowedUses) > 1, RuleConflict, "spec.allowedUses", "LoadBalancer excludes all other uses"},
 		{balancer && (p.IPIPMode != EncapNever || p.VXLANMode != EncapNever), RuleConflict, "spec.allowedUses", "LoadBalancer excludes IPIP and VXLAN"},
 		{balancer && p.DisableBGPExport, RuleConflict, "spec.disableBGPExport", "a LoadBalancer pool cannot disable BGP export"},
 		{balancer && p.nodes != nil && p.nodes.String() != "all()", RuleConflict, "spec.nodeSelector", "a LoadBalancer pool needs nodeSelector all()"},
-		{slices.Contains(p.uses, "Tunnel") && p.hasNamespaces, RuleConflict, "spec.namespaceSelector", "the use Tunnel excludes a namespaceSelector"},
+		{slices.Contains(p.AllowedUses, "Tunnel") && p.hasNamespaces, RuleConflict, "spec.namespaceSelector", "the use Tunnel excludes a namespaceSelector"},
 	} {
 		if c.broken {
 			o.report(Warning, c.rule, c.field, c.message+"; an API server refuses that", "")

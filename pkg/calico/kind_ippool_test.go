@@ -24,7 +24,7 @@ func TestIPPool(t *testing.T) {
 	}{
 		{
 			name: "all fields", spec: "cidr: 198.51.100.0/24, ipipMode: CrossSubnet, vxlanMode: Never, natOutgoing: true, disabled: false, disableBGPExport: true, blockSize: 26, nodeSelector: all(), namespaceSelector: '', allowedUses: [Workload, Tunnel], assignmentMode: Automatic",
-			want: IPPool{CIDR: v4, IPIPMode: EncapCrossSubnet, VXLANMode: EncapNever, DisableBGPExport: true},
+			want: IPPool{CIDR: v4, IPIPMode: EncapCrossSubnet, VXLANMode: EncapNever, DisableBGPExport: true, NATOutgoing: true, AllowedUses: []string{"Workload", "Tunnel"}},
 		},
 		{name: "IPv6", spec: `cidr: "2001:db8::/64", vxlanMode: Always, blockSize: 122`, want: IPPool{CIDR: v6, IPIPMode: EncapNever, VXLANMode: EncapAlways}},
 		{
@@ -61,7 +61,7 @@ func TestIPPool(t *testing.T) {
 		},
 		{
 			name: "what an API server refuses", spec: "cidr: 169.254.0.0/28, blockSize: 26, ipipMode: Always, disableBGPExport: true, nodeSelector: has(a), namespaceSelector: has(b), allowedUses: [LoadBalancer, Tunnel]",
-			want: IPPool{CIDR: netip.MustParsePrefix("169.254.0.0/28"), IPIPMode: EncapAlways, VXLANMode: EncapNever, DisableBGPExport: true},
+			want: IPPool{CIDR: netip.MustParsePrefix("169.254.0.0/28"), IPIPMode: EncapAlways, VXLANMode: EncapNever, DisableBGPExport: true, AllowedUses: []string{"LoadBalancer", "Tunnel"}},
 			problems: []string{
 				"in.yaml:5:10: " + doubt + "cidr: the pool is smaller than one block (/26)" + refused,
 				"in.yaml:5:10: " + doubt + "cidr: the pool overlaps link-local addresses" + refused,
@@ -79,7 +79,8 @@ func TestIPPool(t *testing.T) {
 				"in.yaml:5:38: " + doubt + "blockSize: a block size of this family is 116 to 128; an API server refuses that [range]",
 			},
 		},
-		{name: "a disabled pool may be small", spec: `cidr: 198.51.100.0/31, disabled: true`, want: IPPool{CIDR: netip.MustParsePrefix("198.51.100.0/31"), IPIPMode: EncapNever, VXLANMode: EncapNever}},
+		{name: "a disabled pool may be small", spec: `cidr: 198.51.100.0/31, disabled: true, assignmentMode: Manual`,
+			want: IPPool{CIDR: netip.MustParsePrefix("198.51.100.0/31"), IPIPMode: EncapNever, VXLANMode: EncapNever, Disabled: true, ManualAssignment: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.want.Meta.ID = ID{Kind: "IPPool", Name: "pods"}

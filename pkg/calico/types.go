@@ -211,6 +211,12 @@ type IPPool struct {
 	IPIPMode         EncapMode
 	VXLANMode        EncapMode
 	DisableBGPExport bool
+	// What follows means nothing to BGP.
+	NATOutgoing bool
+	Disabled    bool
+	AllowedUses []string // Workload, Tunnel, LoadBalancer
+	// ManualAssignment is assignmentMode: Manual.
+	ManualAssignment bool
 }
 
 // Node is a node as Calico sees it, from a Calico Node or from the annotations of a
