@@ -1,8 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
 	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/birdconfd/birdconfd/pkg/bgp"
 )
@@ -19,6 +23,7 @@ type commonOptions struct {
 	check          string
 	birdDir        string
 	family         string
+	confdir        string
 	format         string
 }
 
@@ -55,6 +60,29 @@ func (o *commonOptions) endpointStatusDir(env environment) (dir string, must boo
 		return filepath.Join(prefix, "endpoint-status"), false
 	}
 	return "", false
+}
+
+// confdirFlag adds the flag that names a confd directory.
+func (o *commonOptions) confdirFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.confdir, "confdir", "", "directory with conf.d and templates as Calico's confd has it, such as /etc/calico/confd")
+	_ = cmd.MarkFlagDirname("confdir") // fails only for a flag that is not there
+}
+
+// besideConfdir are the flags that a confd directory excludes, as far as they are given.
+func (o *commonOptions) besideConfdir(cmd *cobra.Command, names ...string) error {
+	if o.confdir == "" {
+		return nil
+	}
+	var clash []string
+	for _, name := range names {
+		if cmd.Flags().Changed(name) {
+			clash = append(clash, "--"+name)
+		}
+	}
+	if len(clash) > 0 {
+		return fmt.Errorf("%s cannot be used with --confdir, whose conf.d says what to render, and where to", strings.Join(clash, ", "))
+	}
+	return nil
 }
 
 // families are those that --family names.

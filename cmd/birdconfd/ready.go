@@ -20,6 +20,7 @@ const readyTimeout = 5 * time.Second
 type readyOptions struct {
 	bird, bird6 string
 	conf        string
+	confdir     string
 	output      string
 	sockets     map[string]string
 	stateDir    string
@@ -40,7 +41,7 @@ NotReady. That is known from what birdconfd run has left in its state directory;
 needs to run.
 
 Which daemons are asked is said by --bird and --bird6, or by the flags or variables that run
-has: --conf, or --output with --socket. Without any of them it is Calico's
+has: --conf, --confdir, or --output with --socket. Without any of them it is Calico's
 /var/run/calico/bird.ctl, and bird6.ctl if that is there.
 
 Exit code 0: ready, with one line on standard output; 1: not ready, with a line for each reason
@@ -58,6 +59,7 @@ and each session that is down on standard error; 2: wrong usage, or a --conf tha
 	f.StringVar(&o.bird, "bird", "", "control socket of the target bird, whatever else is configured")
 	f.StringVar(&o.bird6, "bird6", "", "control socket of the target bird6, whatever else is configured")
 	f.StringVar(&o.conf, "conf", "", "directory that describes targets, as for run")
+	f.StringVar(&o.confdir, "confdir", "", "directory of Calico's confd, as for run")
 	f.StringVarP(&o.output, "output", "o", "", "directory of BIRD's files, as for run")
 	f.StringToStringVar(&o.sockets, "socket", nil, "control socket of a target, as in bird=/run/bird/bird.ctl; once for each")
 	f.StringVar(&o.stateDir, "state-dir", "", "directory where run keeps what it knows (default: .birdconfd beside BIRD's files)")
@@ -65,7 +67,7 @@ and each session that is down on standard error; 2: wrong usage, or a --conf tha
 	f.DurationVar(&o.settled, "settled", 0, "after BIRD has run for this time one session that counts is enough (default: never)")
 	f.DurationVar(&o.timeout, "timeout", readyTimeout, "how long it all may take")
 	choose(cmd, &o.format, "format", "form of the answer; json goes to standard output in any case", "text", formatJSON)
-	for _, name := range []string{"conf", "output", "state-dir"} {
+	for _, name := range []string{"conf", "confdir", "output", "state-dir"} {
 		_ = cmd.MarkFlagDirname(name) // fails only for a flag that is not there
 	}
 	for _, name := range []string{"bird", "bird6"} {

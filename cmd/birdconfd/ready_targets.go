@@ -38,16 +38,16 @@ func (o *readyOptions) targets(env environment) ([]readyTarget, error) {
 		return named, nil
 	case len(configured) > 0:
 		return configured, nil
-	case o.conf != "":
-		return nil, usageOf("ready", "no target in %s has a control socket", o.conf)
+	case o.conf != "" || o.confdir != "":
+		return nil, usageOf("ready", "no target in %s has a control socket", cmp.Or(o.conf, o.confdir))
 	}
 	return o.calico(calicoDir, cmp.Or(o.output, render.DefaultDirectory)), nil
 }
 
-// configured are the daemons that --conf or --socket name.
+// configured are the daemons that --conf, --confdir or --socket name.
 func (o *readyOptions) configured(env environment) ([]readyTarget, error) {
 	var out []readyTarget
-	if o.conf == "" {
+	if o.conf == "" && o.confdir == "" {
 		for _, name := range slices.Sorted(maps.Keys(o.sockets)) {
 			if socket := o.sockets[name]; socket != "" {
 				out = append(out, o.target(name, socket, o.output))
@@ -55,7 +55,13 @@ func (o *readyOptions) configured(env environment) ([]readyTarget, error) {
 		}
 		return out, nil
 	}
-	places, problems := render.Places(o.conf)
+	var places []render.Place
+	var problems []calico.Problem
+	if o.confdir != "" {
+		places, problems = render.ConfdirPlaces(render.ConfdirOptions{Dir: o.confdir, Sockets: o.sockets})
+	} else {
+		places, problems = render.Places(o.conf)
+	}
 	if calico.HasErrors(problems) {
 		return nil, startProblems(env, problems)
 	}

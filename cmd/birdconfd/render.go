@@ -74,8 +74,12 @@ of an error, or BIRD refuses it; 2: wrong usage, or input that cannot be read.`,
 		Example: `  birdconfd render --sample
   birdconfd render --node worker-1 cluster/
   birdconfd render --node worker-1 --datastore kubernetes
+  birdconfd render --node worker-1 --confdir /etc/calico/confd cluster/
   kubectl get bgpconfigurations,bgppeers,bgpfilters,ippools,blockaffinities,nodes -o yaml | birdconfd render --node worker-1 -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.besideConfdir(cmd, "set", "templates"); err != nil {
+				return usage("%w", err)
+			}
 			return renderMain(cmd.Context(), env, o, args)
 		},
 	}
@@ -88,6 +92,7 @@ of an error, or BIRD refuses it; 2: wrong usage, or input that cannot be read.`,
 	f.StringVarP(&o.output, "output", "o", stdoutName, "directory to write the files to, or - for standard output")
 	choose(cmd, &o.family, "family", "address family", "all", "ipv4", "ipv6")
 	choose(cmd, &o.set, "set", "built-in template set", render.BuiltinNames()...)
+	o.confdirFlag(cmd)
 	choose(cmd, &o.phase, "phase", "whether BIRD is to start with the files, or to load them when it has recovered from its start", phaseStart, phaseSteady)
 	f.StringVar(&o.templates, "templates", "", "directory with templates that fill hooks or take the place of built-in ones")
 	choose(cmd, &o.check, "check", "have BIRD check the result; auto: if it is installed", checkAuto, checkRequire, checkOff)
@@ -175,15 +180,16 @@ func (o *renderOptions) render(ctx context.Context, env environment, paths []str
 	if o.phase == phaseStart {
 		views = recovery.ForStart(views).Views
 	}
+	in := render.Input{Views: views, Cluster: cluster, Node: o.node, Options: options, Getenv: env.lookup}
 	var results []*rendered
 	for _, t := range set.Targets {
 		t, ok := t.Only(options.Families)
 		if !ok {
 			continue
 		}
-		res := &rendered{target: t, views: views, withheld: true}
+		res := &rendered{target: t, input: in, withheld: true}
 		if t.ReadyFor(views) {
-			files, problems := set.Render(t, views)
+			files, problems := set.Render(t, in)
 			r.add(problems...)
 			res.files, res.withheld = files, len(problems) > 0
 		}
@@ -214,7 +220,7 @@ func interrupted(ctx context.Context) error {
 // rendered is what came out for one target.
 type rendered struct {
 	target render.Target
-	views  bgp.Views
+	input  render.Input
 	files  []render.File
 	// withheld: there are no files. A problem says why.
 	withheld bool

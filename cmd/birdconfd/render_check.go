@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"github.com/birdconfd/birdconfd/pkg/apply"
 	"github.com/birdconfd/birdconfd/pkg/bird"
@@ -18,6 +19,9 @@ import (
 // checkTarget has BIRD check one target's files as a set. What BIRD says goes into the
 // report.
 func (o *renderOptions) checkTarget(ctx context.Context, set *render.Set, res *rendered, r *report) {
+	if res.target.Binary == "" {
+		return // files that are not for BIRD
+	}
 	binary, version, ok := o.findBird(ctx, set, res.target, r)
 	if !ok {
 		res.refused = o.check == checkRequire
@@ -36,7 +40,7 @@ func (o *renderOptions) checkTarget(ctx context.Context, set *render.Set, res *r
 			fmt.Sprintf("the files of %s cannot be checked: %s", res.target.Name, e.Err), "the variable TMPDIR names another place for temporary files"))
 		return
 	}
-	r.add(daemon.CheckProblem(res.target.Name, res.files, res.views, errors.Unwrap(err)))
+	r.add(daemon.CheckProblem(res.target.Name, res.files, res.input, errors.Unwrap(err)))
 }
 
 // findBird finds the program that checks a target; false when there is none or it is of
@@ -44,7 +48,7 @@ func (o *renderOptions) checkTarget(ctx context.Context, set *render.Set, res *r
 func (o *renderOptions) findBird(ctx context.Context, set *render.Set, t render.Target, r *report) (string, bird.Version, bool) {
 	name := t.Binary
 	if o.birdDir != "" {
-		name = filepath.Join(o.birdDir, t.Binary)
+		name = filepath.Join(o.birdDir, filepath.Base(t.Binary))
 	}
 	severity, consequence := calico.Warning, "the files of %s are not checked"
 	if o.check == checkRequire {
@@ -55,7 +59,7 @@ func (o *renderOptions) findBird(ctx context.Context, set *render.Set, t render.
 			return // interrupted, which says nothing about BIRD
 		}
 		r.add(problemOf(severity, calico.RuleBirdCheck, what+", so "+fmt.Sprintf(consequence, t.Name),
-			fmt.Sprintf("install BIRD %s, or name its directory with --bird-dir", set.Bird)))
+			fmt.Sprintf("install BIRD%s, or name its directory with --bird-dir", strings.TrimRight(" "+set.Bird, " "))))
 	}
 	path, err := bird.Find(name)
 	if err != nil {

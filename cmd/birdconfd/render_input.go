@@ -12,6 +12,14 @@ import (
 
 // load loads the templates; nil when something is wrong with them.
 func (o *renderOptions) load(r *report) (*render.Set, error) {
+	if o.confdir != "" {
+		c, problems := render.LoadConfdir(render.ConfdirOptions{Dir: o.confdir})
+		r.add(problems...)
+		if c == nil {
+			return nil, nil
+		}
+		return c.Set(), nil
+	}
 	base, err := render.Builtin(o.set)
 	if err != nil {
 		return nil, usage("%w", err)

@@ -31,7 +31,7 @@ func (o *renderOptions) shown(set *render.Set, res *rendered, r *report) []rende
 	if o.showSecrets || !slices.ContainsFunc(res.files, func(f render.File) bool { return f.HasSecret }) {
 		return res.files
 	}
-	masked := render.Masked(res.views)
+	masked := render.Masked(res.input)
 	files, problems := set.Render(res.target, masked)
 	r.add(problems...)
 	for i := range files {

@@ -29,6 +29,7 @@ import (
 type runOptions struct {
 	commonOptions
 	conf           string
+	reload         string
 	sockets        map[string]string
 	stateDir       string
 	listen         string
@@ -51,7 +52,7 @@ type runOptions struct {
 }
 
 func runCommand(env environment) *cobra.Command {
-	o := runOptions{commonOptions: commonOptions{set: "bird1", check: checkRequire, family: "all"}, logFormat: "text", logLevel: "info"}
+	o := runOptions{commonOptions: commonOptions{set: "bird1", check: checkRequire, family: "all"}, reload: string(render.ReloadAuto), logFormat: "text", logLevel: "info"}
 	cmd := &cobra.Command{
 		Use:   "run [flags] [PATH...]",
 		Short: "Keep BIRD's configuration in step with Calico's resources",
@@ -64,7 +65,8 @@ How etcd or the Kubernetes API is reached is said by Calico's own variables, suc
 ETCD_ENDPOINTS and KUBECONFIG, or by its configuration file, with --calico-config.
 
 Where the files go and how BIRD is reached is said by --output and --socket, or for more than
-that by the files of a directory, with --conf.
+that by the files of a directory, with --conf. With --confdir a directory of Calico's confd is
+used as it is, with the templates in it.
 
 Before everything has been read nothing is written. A configuration that would take most BGP
 sessions away is held back for --guard-hold; the signal USR1 applies it at once. The signal HUP
@@ -75,7 +77,8 @@ something is not applied, or work had to be abandoned at the end; 2: wrong usage
 configuration that does not load at the start.`,
 		Example: `  birdconfd run --node alpha --output /etc/bird --socket bird=/run/bird/bird.ctl --socket bird6=/run/bird/bird6.ctl bgp/
   birdconfd run --node alpha --conf /etc/birdconfd/conf.d --listen 127.0.0.1:9097 bgp/
-  birdconfd run --node alpha --conf /etc/birdconfd/conf.d --datastore kubernetes`,
+  birdconfd run --node alpha --conf /etc/birdconfd/conf.d --datastore kubernetes
+  birdconfd run --confdir /etc/calico/confd --datastore kubernetes`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.main(cmd, env, args)
 		},
@@ -87,6 +90,9 @@ configuration that does not load at the start.`,
 	f.StringVarP(&o.output, "output", "o", "", "directory of BIRD's files")
 	f.StringToStringVar(&o.sockets, "socket", nil, "control socket of a target, as in bird=/run/bird/bird.ctl; once for each")
 	f.StringVar(&o.conf, "conf", "", "directory that describes targets, instead of --output and the like")
+	o.confdirFlag(cmd)
+	choose(cmd, &o.reload, "reload", "how daemons of --confdir are reloaded; auto: over the control socket if it is known, else by reload_cmd",
+		string(render.ReloadAuto), string(render.ReloadSocket), string(render.ReloadCommand))
 	choose(cmd, &o.family, "family", "address family", "all", "ipv4", "ipv6")
 	choose(cmd, &o.set, "set", "built-in template set", render.BuiltinNames()...)
 	f.StringVar(&o.templates, "templates", "", "directory with templates that fill hooks or take the place of built-in ones")
@@ -128,6 +134,9 @@ func (o *runOptions) complete(cmd *cobra.Command, env environment, paths []strin
 			clash = append(clash, "--"+name)
 		}
 	}
+	if err := o.besideConfdir(cmd, "conf", "output", "set", "templates", "family"); err != nil {
+		return usageOf("run", "%w", err)
+	}
 	switch {
 	case len(paths) == 0 && !o.live:
 		return usageOf("run", "name the files or directories to watch, or a --datastore")
@@ -137,8 +146,10 @@ func (o *runOptions) complete(cmd *cobra.Command, env environment, paths []strin
 		return usageOf("run", "name the node to run for, with --node or the variable NODENAME")
 	case len(clash) > 0:
 		return usageOf("run", "%s belongs in the files of --conf when that is given", strings.Join(clash, ", "))
-	case o.conf == "" && o.output == "":
-		return usageOf("run", "say where BIRD's files are, with --output or --conf")
+	case o.confdir == "" && cmd.Flags().Changed("reload"):
+		return usageOf("run", "--reload is about the daemons of --confdir; those of --conf say it themselves")
+	case o.conf == "" && o.output == "" && o.confdir == "":
+		return usageOf("run", "say where BIRD's files are, with --output, --conf or --confdir")
 	case o.guardThreshold < 0 || o.guardThreshold > 100:
 		return usageOf("run", "--guard-threshold is a percentage, from 0 to 100")
 	case o.confirm != 0 && o.confirm < 5*time.Second:
@@ -260,6 +271,10 @@ func (o *runOptions) listener(ctx context.Context) (net.Listener, error) {
 
 // load loads the targets and their templates.
 func (o *runOptions) load() (*render.Config, []calico.Problem) {
+	if o.confdir != "" {
+		return render.LoadConfdir(render.ConfdirOptions{Dir: o.confdir, Reload: render.ReloadMode(o.reload), Sockets: o.sockets,
+			BirdDir: o.birdDir, Check: render.CheckMode(o.check)})
+	}
 	if o.conf != "" {
 		return render.LoadConfig(o.conf)
 	}
@@ -277,7 +292,9 @@ func (o *runOptions) overlays() []string {
 // watch returns what watches that which load reads.
 func (o *runOptions) watch(logger *slog.Logger) func(context.Context, func()) error {
 	paths := o.overlays
-	if o.conf != "" {
+	if o.confdir != "" {
+		paths = func() []string { return render.ConfdirPaths(o.confdir) }
+	} else if o.conf != "" {
 		paths = func() []string { return render.ConfigPaths(o.conf) }
 	}
 	return file.NewWatcher(paths, o.poll, 0, logger).Run

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -65,9 +66,9 @@ type access struct {
 
 // accessOf works out the access of a file. model is the main file as it is, for files that
 // are new; nil without one.
-func (t *Target) accessOf(d destination, model fs.FileInfo, secret bool) access {
+func (t *Target) accessOf(d destination, model fs.FileInfo, f File) access {
 	a := access{mode: 0o644, uid: -1, gid: -1}
-	if secret {
+	if f.Secret {
 		a.mode = 0o600
 	}
 	like := d.old
@@ -82,16 +83,18 @@ func (t *Target) accessOf(d destination, model fs.FileInfo, secret bool) access 
 		// Only root can give a new file away; whoever else runs this owns it.
 		a.wish = d.old == nil
 	}
-	if t.Mode != 0 {
-		a.mode = t.Mode.Perm()
+	if mode := cmp.Or(f.Mode, t.Mode); mode != 0 {
+		a.mode = mode.Perm()
 	}
-	if t.Owner != nil {
-		a.uid, a.wish = t.Owner.UID, false
-		if t.Owner.GID >= 0 {
-			a.gid = t.Owner.GID
+	if owner := cmp.Or(f.Owner, t.Owner); owner != nil {
+		if owner.UID >= 0 {
+			a.uid, a.wish = owner.UID, false
+		}
+		if owner.GID >= 0 {
+			a.gid = owner.GID
 		}
 	}
-	if secret {
+	if f.Secret {
 		a.mode &^= 0o007
 	}
 	return a

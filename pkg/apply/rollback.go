@@ -103,7 +103,7 @@ func (a *Applier) removals(set setInfo, changes []*change) ([]*change, error) {
 			return nil, fmt.Errorf("read %s: %w", path, cause(err))
 		}
 		removed = append(removed, &change{path: path, dest: dest, remove: true, bytes: true, old: old,
-			access: a.target.accessOf(dest, nil, false)})
+			access: a.target.accessOf(dest, nil, File{})})
 	}
 	if len(set.Names) == 0 || set.Names[0] != a.record.Desired.Names[0] {
 		return append(removed, changes...), nil // the main file goes, before what it includes

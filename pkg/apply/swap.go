@@ -47,7 +47,7 @@ func (t *Target) plan(files []File, before map[string]fileAccess) ([]*change, er
 		if i == 0 {
 			model = dest.old
 		}
-		c := &change{path: path, dest: dest, access: t.accessOf(dest, model, f.Secret), data: f.Data, bytes: true}
+		c := &change{path: path, dest: dest, access: t.accessOf(dest, model, f), data: f.Data, bytes: true}
 		if b, ok := before[f.Name]; ok {
 			c.access = access{mode: b.Mode, uid: b.UID, gid: b.GID, wish: true}
 		}

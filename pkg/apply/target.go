@@ -18,9 +18,12 @@ type File struct {
 	Name   string
 	Data   []byte
 	Secret bool
+	// Mode and Owner are the file's own, if set; they come before those of the Target.
+	Mode  fs.FileMode
+	Owner *Owner
 }
 
-// Owner is who files belong to. GID -1 leaves the group as it is.
+// Owner is who files belong to. A number of -1 leaves that part as it is.
 type Owner struct {
 	UID, GID int
 }

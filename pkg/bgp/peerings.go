@@ -75,7 +75,7 @@ func (p *Peerings) Of(n *calico.Node, global bool) []Peering {
 	k := p.as(n)
 	var out []Peering
 	for _, s := range k.sessions().list {
-		if isGlobal(s.from) && !s.reverse != global {
+		if (isGlobal(s.from) && !s.reverse) != global {
 			continue
 		}
 		if pw, ok := k.peerPassword(s.from); ok {

@@ -6,14 +6,19 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
-	"github.com/birdconfd/birdconfd/pkg/bgp"
 	"github.com/birdconfd/birdconfd/pkg/bird"
 	"github.com/birdconfd/birdconfd/pkg/calico"
+	"github.com/birdconfd/birdconfd/pkg/internal/process"
 	"github.com/birdconfd/birdconfd/pkg/render"
 )
 
@@ -33,6 +38,9 @@ func newChecker(c render.TargetConfig, log *slog.Logger) *checker {
 
 // check is apply.Target's Check.
 func (c *checker) check(ctx context.Context, main string) error {
+	if len(c.target.CheckCommands) > 0 {
+		return c.commands(ctx, filepath.Dir(main))
+	}
 	path, err := c.find(ctx)
 	if err != nil {
 		if c.target.Check == render.CheckAuto && ctx.Err() == nil {
@@ -45,6 +53,31 @@ func (c *checker) check(ctx context.Context, main string) error {
 	}
 	return bird.Checker{Binary: path}.Check(ctx, main)
 }
+
+// checkTimeout is how long a command may take that checks files, and checkGrace how long it has
+// to end after that.
+const (
+	checkTimeout = 30 * time.Second
+	checkGrace   = 2 * time.Second
+)
+
+// source is where a command of confd names the file to check.
+var source = regexp.MustCompile(`\{\{-?\s*\.src\s*-?\}\}`)
+
+// commands has commands of confd check the files in a directory.
+func (c *checker) commands(ctx context.Context, dir string) error {
+	for _, name := range slices.Sorted(maps.Keys(c.target.CheckCommands)) {
+		line := source.ReplaceAllLiteralString(c.target.CheckCommands[name], shellQuote(filepath.Join(dir, name)))
+		command := process.Command{Name: "check_cmd of " + name, Path: "/bin/sh", Args: []string{"-c", line}, Timeout: checkTimeout, Grace: checkGrace}
+		if _, err := command.Run(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shellQuote writes a text as one word for a shell.
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // find finds the program and makes sure that it is of the right version.
 func (c *checker) find(ctx context.Context) (string, error) {
@@ -73,16 +106,16 @@ func (c *checker) find(ctx context.Context) (string, error) {
 
 // CheckProblem makes a problem of what a check said about a target's files, whose names
 // are without directories: with the line, its text and the resource that it comes from. No
-// password of the views is in it.
-func CheckProblem(target string, files []render.File, views bgp.Views, err error) calico.Problem {
+// password is in it.
+func CheckProblem(target string, files []render.File, in render.Input, err error) calico.Problem {
 	p := calico.Problem{Severity: calico.Error, Rule: calico.RuleBirdCheck}
 	refused, ok := errors.AsType[*bird.ConfigError](err)
 	if !ok {
-		p.Message = fmt.Sprintf("BIRD could not check the files of %s: %s", target, render.Conceal(views, err.Error()))
+		p.Message = fmt.Sprintf("BIRD could not check the files of %s: %s", target, render.Conceal(in, err.Error()))
 		return p
 	}
 	p.Position = calico.Position{File: refused.File, Line: refused.Line, Column: refused.Column}
-	p.Message = "BIRD refuses the file: " + render.Conceal(views, refused.Message)
+	p.Message = "BIRD refuses the file: " + render.Conceal(in, refused.Message)
 	if refused.Line == 1 && refused.Column == 0 {
 		p.Position = calico.Position{File: refused.File}
 		p.Hint = "BIRD read to the end of the file: a closing brace is missing somewhere"
@@ -95,7 +128,7 @@ func CheckProblem(target string, files []render.File, views bgp.Views, err error
 	p.Resource = render.ResourceAt(f.Data, refused.Line)
 	line := lineOf(f.Data, refused.Line)
 	if line != "" && !strings.Contains(line, "password") {
-		p.Message += fmt.Sprintf(" (at or before: %s)", render.Conceal(views, line))
+		p.Message += fmt.Sprintf(" (at or before: %s)", render.Conceal(in, line))
 	}
 	if strings.Contains(line, "krt_tunnel") {
 		p.Hint = "only Calico's own BIRD knows krt_tunnel: check with that one, or let Felix program the routes of IPIP pools, as it does with programClusterRoutes: EnabledNoEncapOnly"

@@ -152,7 +152,7 @@ func (l *loop) await(t *target, j *job) bool {
 	if t.watcher == nil || t.state.Condition != recovery.Recovering {
 		return false
 	}
-	t.awaits = t.state.Disturbed(t.inPlace, recovery.Place(contents(j.files), j.views))
+	t.awaits = t.state.Disturbed(t.inPlace, recovery.Place(contents(j.files), j.input.Views))
 	if t.awaits == nil {
 		return false
 	}

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -52,21 +53,22 @@ func (l *loop) renderTarget(t *target, causes []string) {
 			"target", t.config.Name, "sessions", someOf(t.plan.Deferred))
 	}
 	views := t.plan.Views
-	if !leaving && t.rendersTheSame(views) {
+	in := l.input(views)
+	if !leaving && t.rendersTheSame(in) {
 		t.allow(t.sent)
 		t.clearPending() // it may have been withheld meanwhile
 		return
 	}
-	files, problems := t.config.Set.Render(t.config.Target, views)
-	t.rendered = rendered{set: t.config.Set, files: t.config.Files, views: views, problems: problems}
+	files, problems := t.config.Set.Render(t.config.Target, in)
+	t.rendered = rendered{set: t.config.Set, files: t.config.Files, input: in, problems: problems}
 	if files == nil {
 		l.withhold(t)
 		l.reuse(t, causes)
 		return
 	}
 	t.withheld = false
-	j := &job{files: ApplyFiles(files), rendered: files, views: views, causes: causes,
-		made: made{t.config.Set, t.config.Target, l.views.Only(t.config.Families)}}
+	j := &job{files: ApplyFiles(files), rendered: files, input: in, causes: causes,
+		made: made{t.config.Set, t.config.Target, l.input(l.views.Only(t.config.Families))}}
 	t.allow(j)
 	if !leaving && t.sent != nil && t.held == nil && t.awaits == nil && sameFiles(t.sent.files, j.files) {
 		t.allow(t.sent)
@@ -99,7 +101,12 @@ func (l *loop) renderTarget(t *target, causes []string) {
 type made struct {
 	set    *render.Set
 	target render.Target
-	views  bgp.Views
+	input  render.Input
+}
+
+// input is what files are made of, with Views made of the newest snapshot.
+func (l *loop) input(views bgp.Views) render.Input {
+	return render.Input{Views: views, Cluster: l.computed, Node: l.o.Node, Options: l.o.Compute, Getenv: os.LookupEnv}
 }
 
 // reuse makes the set that is in place anew for the state that the daemon is in, while nothing
@@ -110,13 +117,15 @@ func (l *loop) reuse(t *target, causes []string) {
 	}
 	l.watch(t)
 	from := t.placedJob.made
-	views := withReadiness(from.views, l.computed)
+	views := withReadiness(from.input.Views, l.computed)
 	t.plan = recovery.Make(views, t.state, t.inPlace, l.believes)
-	files, _ := from.set.Render(from.target, t.plan.Views)
+	in := from.input
+	in.Views = t.plan.Views
+	files, _ := from.set.Render(from.target, in)
 	if files == nil {
 		return // a template that works only in the other phase; what is in place stays
 	}
-	j := &job{files: ApplyFiles(files), rendered: files, views: t.plan.Views, causes: causes, made: from}
+	j := &job{files: ApplyFiles(files), rendered: files, input: in, causes: causes, made: from}
 	t.allow(j)
 	if !l.await(t, j) {
 		l.dispatch(t, j)
@@ -145,16 +154,20 @@ func withReadiness(views bgp.Views, c *calico.Cluster) bgp.Views {
 type rendered struct {
 	set      *render.Set
 	files    []render.FileSpec
-	views    bgp.Views
+	input    render.Input
 	problems []calico.Problem
 }
 
 // rendersTheSame tells that rendering would only give what is applied or under way already.
-// It costs a tenth of rendering.
-func (t *target) rendersTheSame(views bgp.Views) bool {
+// It costs a tenth of rendering. Templates written for confd see all of the cluster, so that
+// each change of it may be one for them.
+func (t *target) rendersTheSame(in render.Input) bool {
 	r := &t.rendered
+	if t.config.Set.IsConfd() && r.input.Cluster != in.Cluster {
+		return false
+	}
 	return t.sent != nil && t.held == nil && t.awaits == nil && !t.withheld && r.set == t.config.Set &&
-		slices.Equal(r.files, t.config.Files) && reflect.DeepEqual(r.views, views)
+		slices.Equal(r.files, t.config.Files) && reflect.DeepEqual(r.input.Views, in.Views)
 }
 
 // withhold leaves a target as it is, because there is nothing to apply.

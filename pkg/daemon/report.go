@@ -47,10 +47,10 @@ func (t *target) status() TargetStatus {
 		GracefulRestart: t.gracefulRestart(), Outcomes: maps.Clone(t.outcomes), Reloads: maps.Clone(t.reloads)}
 	newest := t.sent
 	if t.sent != nil {
-		s.views = t.sent.views
+		s.views = t.sent.input.Views
 	}
 	if t.awaits != nil {
-		newest, s.views = t.waiting, t.waiting.views
+		newest, s.views = t.waiting, t.waiting.input.Views
 	}
 	if t.held != nil {
 		held := t.held.Held
@@ -233,7 +233,7 @@ func applyProblem(r *report, text string) calico.Problem {
 	}
 	switch stage {
 	case apply.StageCheck:
-		return CheckProblem(r.of.config.Name, r.job.rendered, r.job.views, err)
+		return CheckProblem(r.of.config.Name, r.job.rendered, r.job.input, err)
 	case apply.StageWrite:
 		p.Rule = calico.RuleWrite
 	default:

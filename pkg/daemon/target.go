@@ -120,11 +120,8 @@ func (l *loop) startTarget(parent context.Context, c render.TargetConfig, stoppe
 
 // applyTarget turns a configuration into what package apply wants to know.
 func (l *loop) applyTarget(c render.TargetConfig) apply.Target {
-	t := apply.Target{Name: c.Name, Dir: c.Directory, StateDir: l.o.StateDir, Mode: c.Mode,
+	t := apply.Target{Name: c.Name, Dir: c.Directory, StateDir: l.o.StateDir, Mode: c.Mode, Owner: ownerOf(c.Owner),
 		Grace: l.o.Shutdown / 2, Logger: l.log}
-	if c.Owner != nil {
-		t.Owner = &apply.Owner{UID: c.Owner.UID, GID: c.Owner.GID}
-	}
 	if c.Check != render.CheckOff {
 		t.Check = newChecker(c, l.log).check
 	}
@@ -163,15 +160,27 @@ func filesOnDisk(c render.TargetConfig) []apply.File {
 func ApplyFiles(files []render.File) []apply.File {
 	var out []apply.File
 	for _, f := range files {
-		out = append(out, apply.File{Name: f.Name, Data: f.Data, Secret: f.HasSecret})
+		out = append(out, apply.File{Name: f.Name, Data: f.Data, Secret: f.HasSecret, Mode: f.Mode, Owner: ownerOf(f.Owner)})
 	}
 	return out
 }
 
+// ownerOf is an owner as package apply has it.
+func ownerOf(o *render.Owner) *apply.Owner {
+	if o == nil {
+		return nil
+	}
+	return &apply.Owner{UID: o.UID, GID: o.GID}
+}
+
 func sameFiles(a, b []apply.File) bool {
 	return slices.EqualFunc(a, b, func(x, y apply.File) bool {
-		return x.Name == y.Name && x.Secret == y.Secret && bytes.Equal(x.Data, y.Data)
+		return x.Name == y.Name && x.Secret == y.Secret && x.Mode == y.Mode && sameOwner(x.Owner, y.Owner) && bytes.Equal(x.Data, y.Data)
 	})
+}
+
+func sameOwner(a, b *apply.Owner) bool {
+	return a == b || a != nil && b != nil && *a == *b
 }
 
 // clearPending notes that nothing is left to do, if that is so.
@@ -224,7 +233,7 @@ func (l *loop) take(r report) {
 	if r.placed() {
 		t.placed(l.o.Guard, sessionNames(r.job.files), time.Now())
 		if t.placedJob != r.job {
-			t.placedSet(r.job.files, r.job.views)
+			t.placedSet(r.job.files, r.job.input.Views)
 			t.placedJob = r.job
 			defer l.renderAgain(t, "another configuration is in place")
 		}
@@ -251,7 +260,7 @@ func (l *loop) take(r report) {
 func conceal(r *report, text string) string {
 	for _, j := range []*job{r.of.sent, r.job, r.of.done} {
 		if j != nil {
-			text = render.Conceal(j.views, text)
+			text = render.Conceal(j.input, text)
 		}
 	}
 	return text

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/birdconfd/birdconfd/pkg/apply"
-	"github.com/birdconfd/birdconfd/pkg/bgp"
 	"github.com/birdconfd/birdconfd/pkg/bird"
 	"github.com/birdconfd/birdconfd/pkg/recovery"
 	"github.com/birdconfd/birdconfd/pkg/render"
@@ -18,7 +17,7 @@ import (
 type job struct {
 	files    []apply.File
 	rendered []render.File
-	views    bgp.Views
+	input    render.Input
 	made     made
 	// causes say what has changed since the set before, and id identifies the set once that
 	// was asked for; both are the loop's.

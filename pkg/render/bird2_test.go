@@ -193,7 +193,7 @@ func TestBird2Example(t *testing.T) {
 	if diff := cmp.Diff(want, target.Files); diff != "" {
 		t.Errorf("files (-set +example):\n%s", diff)
 	}
-	files, problems := target.Set.Render(target.Target, views(t))
+	files, problems := target.Set.Render(target.Target, Input{Views: views(t)})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

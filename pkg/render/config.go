@@ -27,6 +27,9 @@ type TargetConfig struct {
 	// Version is what the binary must be, such as "1.6" or "2"; "" for any.
 	Version string
 	Check   CheckMode
+	// CheckCommands take the place of the program's own check: commands for /bin/sh by the names
+	// of files, for which {{.src}} stands in them. There are none as a rule.
+	CheckCommands map[string]string
 	// Directory is where the files go; absolute.
 	Directory string
 	// Socket is the control socket, absolute; "" for none.
@@ -38,6 +41,9 @@ type TargetConfig struct {
 	// Reload makes the daemon read its files where there is no socket; nil for nothing.
 	Reload *ReloadConfig
 }
+
+// Set is that of the first target, which all targets of a confd directory share.
+func (c *Config) Set() *Set { return c.Targets[0].Set }
 
 // CheckMode says whether BIRD checks a target's files before it gets them.
 type CheckMode string

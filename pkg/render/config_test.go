@@ -69,7 +69,7 @@ func complaints(t *testing.T, root string) []string {
 // plain compares targets without their templates.
 var plain = cmpopts.IgnoreFields(TargetConfig{}, "Set")
 
-var birdFiles = []FileSpec{{"bird.cfg", "main", bgp.IPv4}, {"bird_aggr.cfg", "aggregation", bgp.IPv4}, {"bird_ipam.cfg", "pools", bgp.IPv4}}
+var birdFiles = []FileSpec{{Name: "bird.cfg", Template: "main", Family: bgp.IPv4}, {Name: "bird_aggr.cfg", Template: "aggregation", Family: bgp.IPv4}, {Name: "bird_ipam.cfg", Template: "pools", Family: bgp.IPv4}}
 
 func TestConfigDefaultsAreThoseOfCalicoNode(t *testing.T) {
 	c := config(t, tree(t, "conf.d/a.yaml", "targets: [{name: bird}, {name: bird6}]\n"))
@@ -78,7 +78,7 @@ func TestConfigDefaultsAreThoseOfCalicoNode(t *testing.T) {
 		Version: "1.6", Check: CheckRequire, Directory: "/etc/calico/confd/config", Socket: "/var/run/calico/bird.ctl",
 	}, {
 		Target: Target{Name: "bird6", Families: []bgp.Family{bgp.IPv6}, Binary: "bird6",
-			Files: []FileSpec{{"bird6.cfg", "main", bgp.IPv6}, {"bird6_aggr.cfg", "aggregation", bgp.IPv6}, {"bird6_ipam.cfg", "pools", bgp.IPv6}}},
+			Files: []FileSpec{{Name: "bird6.cfg", Template: "main", Family: bgp.IPv6}, {Name: "bird6_aggr.cfg", Template: "aggregation", Family: bgp.IPv6}, {Name: "bird6_ipam.cfg", Template: "pools", Family: bgp.IPv6}}},
 		Version: "1.6", Check: CheckRequire, Directory: "/etc/calico/confd/config", Socket: "/var/run/calico/bird6.ctl",
 	}}
 	if diff := cmp.Diff(want, c.Targets, plain); diff != "" {
@@ -119,7 +119,7 @@ targets:
 		"two/a.tmpl", `{{define "second"}}# two{{end}}`))
 	want := []TargetConfig{{
 		Target: Target{Name: "edge", Families: []bgp.Family{bgp.IPv6}, Binary: "/opt/bird/bird",
-			Files: []FileSpec{{"edge.conf", "first", bgp.IPv6}, {"more.conf", "second", bgp.IPv6}}},
+			Files: []FileSpec{{Name: "edge.conf", Template: "first", Family: bgp.IPv6}, {Name: "more.conf", Template: "second", Family: bgp.IPv6}}},
 		Version: "2", Check: CheckOff, Directory: "/etc/bird", Mode: 0o640, Owner: &Owner{104, 200},
 		Reload: &ReloadConfig{Command: []string{"sv", "hup", "the bird", "1"}, Timeout: 90 * time.Second},
 	}, {
@@ -128,14 +128,14 @@ targets:
 		Reload: &ReloadConfig{Signal: &SignalReload{PIDFile: "/run/bird.pid", Signal: "HUP"}, Timeout: 30 * time.Second},
 	}, {
 		Target: Target{Name: "bird6", Families: []bgp.Family{bgp.IPv6}, Binary: "bird6",
-			Files: []FileSpec{{"bird6.cfg", "main", bgp.IPv6}, {"bird6_aggr.cfg", "aggregation", bgp.IPv6}, {"bird6_ipam.cfg", "pools", bgp.IPv6}}},
+			Files: []FileSpec{{Name: "bird6.cfg", Template: "main", Family: bgp.IPv6}, {Name: "bird6_aggr.cfg", Template: "aggregation", Family: bgp.IPv6}, {Name: "bird6_ipam.cfg", Template: "pools", Family: bgp.IPv6}}},
 		Version: "1.6", Check: CheckRequire, Directory: "/etc/calico/confd/config",
 		Reload: &ReloadConfig{Signal: &SignalReload{Process: "bird6", Signal: "USR1"}, Timeout: 30 * time.Second},
 	}}
 	if diff := cmp.Diff(want, c.Targets, plain); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	files, problems := c.Targets[0].Set.Render(c.Targets[0].Target, views(t))
+	files, problems := c.Targets[0].Set.Render(c.Targets[0].Target, Input{Views: views(t)})
 	if len(problems) > 0 || len(files) != 2 || string(files[0].Data) != "# two\n" {
 		t.Errorf("files %v, problems %v", files, problems)
 	}
@@ -277,7 +277,7 @@ func TestConfigOfDebian(t *testing.T) {
 			*target.Owner != (Owner{104, 105}) || target.Main() != target.Name+".conf" {
 			t.Errorf("got %+v", target)
 		}
-		files, problems := target.Set.Render(target.Target, v)
+		files, problems := target.Set.Render(target.Target, Input{Views: v})
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}

@@ -165,7 +165,7 @@ func TestManualExamples(t *testing.T) {
 		t.Errorf("bird6.cfg:\n%s", got["bird6.cfg"])
 	}
 	mustPass(t, got)
-	masked := text(t, load(t, dir("local.tmpl", texts[0])), Masked(v))
+	masked := text(t, load(t, dir("local.tmpl", texts[0])), Masked(Input{Views: v}).Views)
 	if !strings.Contains(masked["bird.cfg"], texts[1]) {
 		t.Errorf("the manual shows\n%s\nbut bird.cfg is\n%s", texts[1], masked["bird.cfg"])
 	}
@@ -208,7 +208,7 @@ func TestManualMessages(t *testing.T) {
 	}
 	for _, hook := range []string{"{{.HoldTime}}", "{{.ClusterID}}", "{{.Password}}", "{{quote \"\\\"\"}}"} {
 		set := load(t, named("a.tmpl", `{{define "hook-40-peer"}}`+hook+`{{end}}`))
-		_, problems := set.Render(set.Targets[0], views(t))
+		_, problems := set.Render(set.Targets[0], Input{Views: views(t)})
 		add(problems)
 	}
 	for _, row := range rows(section(t, manual(t), "## Messages"), 1) {

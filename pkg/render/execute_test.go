@@ -14,7 +14,7 @@ import (
 func failure(t *testing.T, v bgp.Views, hook, body string) []string {
 	t.Helper()
 	set := load(t, dir("local.tmpl", "{{define \""+hook+"\"}}\n"+body+"\n{{end}}"))
-	files, problems := set.Render(set.Targets[0], v)
+	files, problems := set.Render(set.Targets[0], Input{Views: v})
 	if files != nil {
 		t.Error("there are files all the same")
 	}
@@ -71,7 +71,7 @@ func TestMissingMapKey(t *testing.T) {
 
 func TestProblemsOfAllFiles(t *testing.T) {
 	set := load(t, dir("local.tmpl", `{{define "pools"}}{{.A}}{{end}}{{define "aggregation"}}{{.B}}{{end}}`))
-	files, problems := set.Render(set.Targets[1], views(t))
+	files, problems := set.Render(set.Targets[1], Input{Views: views(t)})
 	if files != nil || len(problems) != 2 {
 		t.Errorf("got %d files, problems %v", len(files), problems)
 	}
@@ -121,7 +121,7 @@ func TestPasswordsThatLookLikeNothing(t *testing.T) {
 		}
 		// It must not hide a value that really is missing.
 		set := load(t, dir("local.tmpl", "{{define \"hook-10-top\"}}# {{.Node.ClusterID}}{{end}}"))
-		if _, problems := set.Render(set.Targets[0], v); len(problems) != 1 {
+		if _, problems := set.Render(set.Targets[0], Input{Views: v}); len(problems) != 1 {
 			t.Errorf("with the password %s: %v", password, problems)
 		}
 	}
@@ -133,7 +133,7 @@ func TestQuoteErrorInAPeerNeverShowsThePassword(t *testing.T) {
 		v.IPv4.Peers[i].Password = bgp.NewSecret(canary + "\"")
 	}
 	set := load(t)
-	_, problems := set.Render(set.Targets[0], v)
+	_, problems := set.Render(set.Targets[0], Input{Views: v})
 	if len(problems) != 1 || strings.Contains(problems[0].String(), "canary") || !strings.HasPrefix(problems[0].Position.String(), "templates/bird1/bgp.tmpl:") {
 		t.Errorf("got %v", problems)
 	}

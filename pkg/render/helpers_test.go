@@ -77,7 +77,7 @@ func text(t *testing.T, set *Set, v bgp.Views) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	for _, target := range set.Targets {
-		files, problems := set.Render(target, v)
+		files, problems := set.Render(target, Input{Views: v})
 		if len(problems) > 0 {
 			t.Fatalf("%s: %v", target.Name, problems)
 		}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"errors"
 	"maps"
 	"reflect"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/birdconfd/birdconfd/pkg/bgp"
 	"github.com/birdconfd/birdconfd/pkg/calico"
+	"github.com/birdconfd/birdconfd/pkg/render/confd"
 )
 
 var (
@@ -25,6 +27,9 @@ func templateProblem(err error) calico.Problem {
 		p.Position, p.Message = position(m[1]), m[2]
 	}
 	p.Hint = templateHint(p.Message)
+	if missing, ok := errors.AsType[*confd.KeyError](err); ok {
+		p.Hint = missing.Hint
+	}
 	return p
 }
 

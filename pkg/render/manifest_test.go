@@ -31,8 +31,8 @@ const extra = `{{define "extra"}}# for {{.Node.Name}}{{end}}`
 func TestOverlayWithItsOwnManifest(t *testing.T) {
 	set := load(t, dir("set.yaml", goodManifest, "extra.tmpl", extra))
 	want := []Target{
-		{Name: "bird", Families: []bgp.Family{bgp.IPv4}, Binary: "bird", Files: []FileSpec{{"bird.cfg", "main", bgp.IPv4}, {"extra.cfg", "extra", bgp.IPv4}}},
-		{Name: "bird6", Families: []bgp.Family{bgp.IPv6}, Binary: "bird6", Files: []FileSpec{{"bird6.cfg", "main", bgp.IPv6}}},
+		{Name: "bird", Families: []bgp.Family{bgp.IPv4}, Binary: "bird", Files: []FileSpec{{Name: "bird.cfg", Template: "main", Family: bgp.IPv4}, {Name: "extra.cfg", Template: "extra", Family: bgp.IPv4}}},
+		{Name: "bird6", Families: []bgp.Family{bgp.IPv6}, Binary: "bird6", Files: []FileSpec{{Name: "bird6.cfg", Template: "main", Family: bgp.IPv6}}},
 	}
 	if diff := cmp.Diff(want, set.Targets); diff != "" || set.Description != "ours" || set.Bird != "1.6" {
 		t.Errorf("%q %q (-want +got):\n%s", set.Description, set.Bird, diff)

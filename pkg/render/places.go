@@ -31,9 +31,13 @@ func Places(dir string) ([]Place, []calico.Problem) {
 	if c == nil {
 		return nil, problems
 	}
+	return c.places(), problems
+}
+
+func (c *Config) places() []Place {
 	var places []Place
 	for _, t := range c.Targets {
 		places = append(places, Place{t.Name, t.Directory, t.Socket})
 	}
-	return places, problems
+	return places
 }

@@ -3,44 +3,72 @@ package render
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"path"
 	"regexp"
 	"strings"
 
 	"github.com/birdconfd/birdconfd/pkg/bgp"
 	"github.com/birdconfd/birdconfd/pkg/calico"
+	"github.com/birdconfd/birdconfd/pkg/render/confd"
+	"github.com/birdconfd/birdconfd/pkg/render/keys"
 )
 
-// File is one rendered file. HasSecret tells that it holds a password.
+// File is one rendered file. HasSecret tells that it holds a password, Mode and Owner what its
+// FileSpec says.
 type File struct {
 	Name      string
 	Data      []byte
 	HasSecret bool
+	Mode      fs.FileMode
+	Owner     *Owner
+}
+
+// Input is what files are made of. Our own templates need only the Views.
+type Input struct {
+	Views bgp.Views
+	// Cluster, Node and Options are what the Views were computed of, for templates that were
+	// written for confd.
+	Cluster *calico.Cluster
+	Node    string
+	Options bgp.Options
+	// Getenv has the environment for such templates; nil for none.
+	Getenv func(string) (string, bool)
 }
 
 // Render makes all files of a target from the Views of its families, which must be there;
 // no other View is used. When any template fails there are no files, only problems: part of
 // a set is never useful.
-func (s *Set) Render(t Target, views bgp.Views) ([]File, []calico.Problem) {
+func (s *Set) Render(t Target, in Input) ([]File, []calico.Problem) {
 	var files []File
 	var problems []calico.Problem
-	views = views.Only(t.Families)
-	secrets := passwords(views)
+	in.Views = in.Views.Only(t.Families)
+	secrets := passwords(in)
+	execute := s.executor(in)
 	for _, spec := range t.Files {
-		data, err := s.execute(spec, views)
+		data, err := execute(spec)
 		if err != nil {
 			p := templateProblem(err)
-			p.Message = Conceal(views, p.Message)
+			p.Message = Conceal(in, p.Message)
 			problems = append(problems, p)
 			continue
 		}
 		problems = append(problems, unprinted(spec.Name, data, secrets)...)
-		files = append(files, File{Name: spec.Name, Data: data, HasSecret: holdsSecret(data, secrets)})
+		files = append(files, File{Name: spec.Name, Data: data, HasSecret: holdsSecret(data, secrets), Mode: spec.Mode, Owner: spec.Owner})
 	}
 	if len(problems) > 0 {
 		return nil, problems
 	}
 	return files, nil
+}
+
+// executor returns what makes the files of one target.
+func (s *Set) executor(in Input) func(FileSpec) ([]byte, error) {
+	if s.confd == nil {
+		return func(spec FileSpec) ([]byte, error) { return s.execute(spec, in.Views) }
+	}
+	data := &confd.Data{Source: keys.Source{Cluster: in.Cluster, Node: in.Node, Options: in.Options, Views: in.Views}, Getenv: in.Getenv}
+	return func(spec FileSpec) ([]byte, error) { return s.confd[spec.Template].Execute(data) }
 }
 
 // execute makes one file. One of a family that the target does not have is still there,

@@ -54,7 +54,7 @@ func TestHasSecret(t *testing.T) {
 			set := load(t, dir("x.tmpl", fmt.Sprintf("{{define \"hook-30-bgp-template\"}}\n  %s{{end}}", tt.hook)))
 			got := map[string]bool{}
 			for _, target := range set.Targets {
-				files, problems := set.Render(target, v)
+				files, problems := set.Render(target, Input{Views: v})
 				if len(problems) > 0 {
 					t.Fatal(problems)
 				}
@@ -162,7 +162,7 @@ func TestFindFile(t *testing.T) {
 func TestMasked(t *testing.T) {
 	v := views(t)
 	set := load(t)
-	masked := Masked(v)
+	masked := Masked(Input{Views: v})
 	files, problems := set.Render(set.Targets[0], masked)
 	if len(problems) > 0 {
 		t.Fatal(problems)
@@ -192,7 +192,7 @@ func TestConceal(t *testing.T) {
 		`password "another";`:               `password "********";`,
 		"passwords { password\n \"other\" ": "passwords { password\n \"********\" ",
 	} {
-		if got := Conceal(v, in); got != want {
+		if got := Conceal(Input{Views: v}, in); got != want {
 			t.Errorf("Conceal(%q) = %q, want %q", in, got, want)
 		}
 	}

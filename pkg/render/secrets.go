@@ -2,28 +2,40 @@ package render
 
 import (
 	"bytes"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/birdconfd/birdconfd/pkg/bgp"
+	"github.com/birdconfd/birdconfd/pkg/calico"
 )
 
 // mask stands for a password where it is not to be seen.
 const mask = "********"
 
-// passwords returns the different passwords in Views, longer ones first, so that
+// passwords returns the different passwords that files can hold, longer ones first, so that
 // replacing one leaves nothing behind of another that contains it.
-func passwords(views bgp.Views) [][]byte {
+func passwords(in Input) [][]byte {
 	seen := map[string]bool{}
 	var out [][]byte
-	for _, v := range views.All() {
-		for _, p := range v.Peers {
-			if s := p.Password.Reveal(); s != "" && !seen[s] {
-				seen[s] = true
-				out = append(out, []byte(s))
-			}
+	add := func(s string) {
+		if s != "" && !seen[s] {
+			seen[s] = true
+			out = append(out, []byte(s))
 		}
+	}
+	for _, v := range in.Views.All() {
+		for _, p := range v.Peers {
+			add(p.Password.Reveal())
+		}
+	}
+	if in.Cluster != nil {
+		eachPassword(in.Cluster, func(s *calico.Secret, key string) {
+			value := string(s.Data[key])
+			add(value)
+			add(strings.TrimRight(value, "\r\n"))
+		})
 	}
 	slices.SortFunc(out, func(a, b []byte) int { return len(b) - len(a) })
 	return out
@@ -39,10 +51,41 @@ func holdsSecret(data []byte, secrets [][]byte) bool {
 		literalPassword.Match(data)
 }
 
-// Masked returns Views like these with placeholders for passwords, for showing what they
-// render to.
-func Masked(views bgp.Views) bgp.Views {
-	return bgp.Views{IPv4: masked(views.IPv4), IPv6: masked(views.IPv6)}
+// eachPassword visits the passwords of a cluster that BGP sessions ask for, in any namespace.
+func eachPassword(c *calico.Cluster, visit func(s *calico.Secret, key string)) {
+	var refs []*calico.SecretKeyRef
+	for _, p := range c.Peers {
+		refs = append(refs, p.Password)
+	}
+	refs = append(refs, c.Default().NodeMeshPassword)
+	for _, ref := range refs {
+		if ref == nil {
+			continue
+		}
+		for _, s := range c.Secrets {
+			if s.Name == ref.Name && s.Data[ref.Key] != nil {
+				visit(s, ref.Key)
+			}
+		}
+	}
+}
+
+// Masked returns an Input like this with placeholders for passwords, for showing what it
+// renders to.
+func Masked(in Input) Input {
+	in.Views = bgp.Views{IPv4: masked(in.Views.IPv4), IPv6: masked(in.Views.IPv6)}
+	if in.Cluster != nil {
+		c := *in.Cluster
+		c.Secrets = map[string]*calico.Secret{}
+		for name, s := range in.Cluster.Secrets {
+			copied := *s
+			copied.Data = maps.Clone(s.Data)
+			c.Secrets[name] = &copied
+		}
+		eachPassword(&c, func(s *calico.Secret, key string) { s.Data[key] = []byte(mask) })
+		in.Cluster = &c
+	}
+	return in
 }
 
 func masked(v *bgp.View) *bgp.View {
@@ -59,10 +102,10 @@ func masked(v *bgp.View) *bgp.View {
 	return &masked
 }
 
-// Conceal puts placeholders in place of the Views' passwords in a text, and of any password
+// Conceal puts placeholders in place of the passwords of an Input in a text, and of any password
 // that stands there in BIRD's syntax.
-func Conceal(views bgp.Views, text string) string {
-	for _, s := range passwords(views) {
+func Conceal(in Input, text string) string {
+	for _, s := range passwords(in) {
 		text = strings.ReplaceAll(text, string(s), mask)
 	}
 	return literalPassword.ReplaceAllString(text, `${1}"`+mask+`"`)

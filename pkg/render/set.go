@@ -9,6 +9,7 @@ import (
 	"text/template"
 
 	"github.com/birdconfd/birdconfd/pkg/bgp"
+	"github.com/birdconfd/birdconfd/pkg/render/confd"
 	"github.com/birdconfd/birdconfd/templates"
 )
 
@@ -56,6 +57,9 @@ type FileSpec struct {
 	Name, Template string
 	// Family is that of the View that the template gets; zero gives it the bgp.Views.
 	Family bgp.Family
+	// Mode and Owner are the file's own; zero and nil for those of the target.
+	Mode  fs.FileMode
+	Owner *Owner
 }
 
 // Set is a loaded set of templates with what it makes.
@@ -65,7 +69,13 @@ type Set struct {
 	Bird    string
 	Targets []Target
 	tmpl    *template.Template
+	// confd has templates written for confd, by FileSpec.Template; nil in a set of our own.
+	confd map[string]*confd.Template
 }
+
+// IsConfd tells that the templates were written for confd: they see the whole cluster, and
+// not only the Views.
+func (s *Set) IsConfd() bool { return s.confd != nil }
 
 // Source is a directory of templates. Label stands before file names in messages.
 type Source struct {

@@ -28,7 +28,7 @@ func TestStandalone(t *testing.T) {
 		Version: "1.6", Check: CheckAuto, Directory: filepath.Join(at, "out"),
 	}, {
 		Target: Target{Name: "bird6", Families: []bgp.Family{bgp.IPv6}, Binary: filepath.Join(at, "sbin/bird6"),
-			Files: []FileSpec{{"bird6.cfg", "main", bgp.IPv6}, {"bird6_aggr.cfg", "aggregation", bgp.IPv6}, {"bird6_ipam.cfg", "pools", bgp.IPv6}}},
+			Files: []FileSpec{{Name: "bird6.cfg", Template: "main", Family: bgp.IPv6}, {Name: "bird6_aggr.cfg", Template: "aggregation", Family: bgp.IPv6}, {Name: "bird6_ipam.cfg", Template: "pools", Family: bgp.IPv6}}},
 		Version: "1.6", Check: CheckAuto, Directory: filepath.Join(at, "out"), Socket: "/run/bird/bird6.ctl",
 	}}
 	if diff := cmp.Diff(want, c.Targets, plain); diff != "" {

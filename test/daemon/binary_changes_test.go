@@ -15,6 +15,7 @@ import (
 	"github.com/birdconfd/birdconfd/pkg/bird"
 	"github.com/birdconfd/birdconfd/pkg/calico"
 	"github.com/birdconfd/birdconfd/pkg/daemon"
+	"github.com/birdconfd/birdconfd/pkg/render"
 	"github.com/birdconfd/birdconfd/pkg/datastore/file"
 )
 
@@ -182,7 +183,7 @@ func (s *setup) rendered(paths ...string) map[string]string {
 	}
 	views, _ := bgp.Compute(resources, node, bgp.Options{Families: ipv4})
 	c := config.Targets[0]
-	files, problems := c.Set.Render(c.Target, views)
+	files, problems := c.Set.Render(c.Target, render.Input{Views: views})
 	if len(problems) > 0 {
 		s.t.Fatal(problems)
 	}

@@ -111,7 +111,7 @@ func (c *Cluster) TryRender(set *render.Set, node string) (*Result, error) {
 		if !target.ReadyFor(r.Views) {
 			continue
 		}
-		files, problems := set.Render(target, r.Views)
+		files, problems := set.Render(target, render.Input{Views: r.Views, Cluster: c.Cluster, Node: node, Options: c.options})
 		if len(problems) > 0 {
 			return nil, fmt.Errorf("%s for %s: %v", target.Name, node, problems)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/birdconfd/birdconfd/pkg/bird/birdtest"
+	"github.com/birdconfd/birdconfd/pkg/render"
 	"github.com/birdconfd/birdconfd/test/bulk"
 	"github.com/birdconfd/birdconfd/test/fromtext"
 )
@@ -21,7 +22,7 @@ func BenchmarkRender(b *testing.B) {
 		r := fromtext.Input{Text: text}.Decode().Render(b, benchNode)
 		measure(b, func() {
 			for _, target := range set.Targets {
-				if _, problems := set.Render(target, r.Views); len(problems) > 0 {
+				if _, problems := set.Render(target, render.Input{Views: r.Views}); len(problems) > 0 {
 					b.Fatal(problems)
 				}
 			}

@@ -142,9 +142,9 @@ func (s *scenario) render(t *testing.T) []txtar.File {
 		if !target.ReadyFor(views) {
 			continue
 		}
-		s.results[target.Name], more = set.Render(target, views)
+		s.results[target.Name], more = set.Render(target, render.Input{Views: views})
 		problems = append(problems, more...)
-		shown, _ := set.Render(target, render.Masked(views))
+		shown, _ := set.Render(target, render.Masked(render.Input{Views: views}))
 		for _, f := range shown {
 			if len(s.args.Files) == 0 || slices.Contains(s.args.Files, f.Name) {
 				files = append(files, txtar.File{Name: f.Name, Data: f.Data})
