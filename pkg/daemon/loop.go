@@ -152,6 +152,11 @@ func (l *loop) nextWake() (<-chan time.Time, func()) {
 			next = t.held.Until
 		}
 	}
+	for _, t := range l.targets {
+		if !t.restUntil.IsZero() && (next.IsZero() || t.restUntil.Before(next)) {
+			next = t.restUntil
+		}
+	}
 	for _, due := range []time.Time{l.doubtsAt(), l.readyAt()} {
 		if !due.IsZero() && (next.IsZero() || due.Before(next)) {
 			next = due
@@ -171,6 +176,12 @@ func (l *loop) canRender() bool { return l.snapshot != nil && len(l.targets) > 0
 func (l *loop) act() {
 	now := time.Now()
 	l.doubt()
+	for _, t := range l.targets {
+		if !t.restUntil.IsZero() && !t.restUntil.After(now) {
+			t.restUntil = time.Time{}
+			l.pace.change(now)
+		}
+	}
 	if due, ok := l.pace.due(); ok && !due.After(now) && l.canRender() {
 		l.pace.act(now)
 		l.render()

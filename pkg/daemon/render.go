@@ -59,7 +59,18 @@ func (l *loop) renderTarget(t *target, causes []string) {
 		t.clearPending() // it may have been withheld meanwhile
 		return
 	}
+	if t.rests(time.Now()) {
+		l.withhold(t)
+		l.reuse(t, causes)
+		return
+	}
+	started := time.Now()
 	files, problems := t.config.Set.Render(t.config.Target, in)
+	if took := time.Since(started); files == nil && took > slowFailure {
+		t.restUntil = started.Add(took * restFactor)
+		l.log.Warn("templates took long to fail, so they are not tried all the time", "target", t.config.Name,
+			"took", took.Round(time.Millisecond), "again_at", t.restUntil.Format(time.RFC3339))
+	}
 	t.rendered = rendered{set: t.config.Set, files: t.config.Files, input: in, problems: problems}
 	if files == nil {
 		l.withhold(t)
@@ -168,6 +179,22 @@ func (t *target) rendersTheSame(in render.Input) bool {
 	}
 	return t.sent != nil && t.held == nil && t.awaits == nil && !t.withheld && r.set == t.config.Set &&
 		slices.Equal(r.files, t.config.Files) && reflect.DeepEqual(r.input.Views, in.Views)
+}
+
+// Templates that need longer than slowFailure to come to nothing may take a share of the time
+// only, the reciprocal of restFactor: other targets have to be rendered too.
+const (
+	slowFailure = time.Second
+	restFactor  = 10
+)
+
+// rests tells that the target's templates have to wait. Others are tried at once.
+func (t *target) rests(now time.Time) bool {
+	if t.restUntil.IsZero() || t.rendered.set != t.config.Set || !now.Before(t.restUntil) {
+		t.restUntil = time.Time{}
+		return false
+	}
+	return true
 }
 
 // withhold leaves a target as it is, because there is nothing to apply.

@@ -45,6 +45,8 @@ type target struct {
 	sent *job
 	// rendered is what the newest set was made of, and by which templates.
 	rendered rendered
+	// restUntil is when templates that took too long to fail are tried again; zero as a rule.
+	restUntil time.Time
 	// sessions are the names of the BGP sessions of the set that is in place, at the start of
 	// the files that were found, or of a collapsed set that was let through.
 	sessions []string

@@ -26,9 +26,6 @@ import (
 // functions are what templates can call. Those of all generations are there at once.
 func functions(r *run) template.FuncMap {
 	f := template.FuncMap{
-		stepFunction:  r.step,
-		printFunction: r.printed,
-
 		"base": path.Base, "dir": path.Dir, "split": strings.Split, "join": join,
 		"toUpper": strings.ToUpper, "toLower": strings.ToLower, "contains": strings.Contains,
 		"hasSuffix": strings.HasSuffix, "trimSuffix": strings.TrimSuffix, "replace": replace,
@@ -46,6 +43,7 @@ func functions(r *run) template.FuncMap {
 		"hashToIPv4": func(text string) string { return bgp.HashRouterID(text).String() },
 	}
 	maps.Copy(f, r.keyFunctions())
+	maps.Copy(f, r.guards())
 	maps.Copy(f, bounded)
 	return f
 }

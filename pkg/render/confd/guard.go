@@ -11,9 +11,11 @@ import (
 const (
 	stepFunction  = "birdconfd_step"
 	printFunction = "birdconfd_print"
+	enterFunction = "birdconfd_enter"
+	leaveFunction = "birdconfd_leave"
 )
 
-// guard goes through a tree. It makes all loops count, and values that are printed be there:
+// guard goes through a tree. It makes all loops and calls of templates count, and values that are printed be there:
 // text/template itself can neither be stopped nor be made to refuse a value that is missing
 // without refusing to test for it too.
 type guard struct {
@@ -25,9 +27,16 @@ func (g guard) list(l *parse.ListNode) {
 	if l == nil {
 		return
 	}
+	var nodes []parse.Node
 	for _, n := range l.Nodes {
 		g.node(n)
+		if _, ok := n.(*parse.TemplateNode); ok {
+			nodes = append(nodes, action(fmt.Sprintf("{{%s %q}}", enterFunction, g.at(n))), n, action("{{"+leaveFunction+"}}"))
+		} else {
+			nodes = append(nodes, n)
+		}
 	}
+	l.Nodes = nodes
 }
 
 func (g guard) node(n parse.Node) {
@@ -107,6 +116,6 @@ func (g guard) print(n *parse.ActionNode) *parse.CommandNode {
 
 // action parses a template that consists of one action.
 func action(text string) *parse.ActionNode {
-	stubs := template.FuncMap{stepFunction: (*run)(nil).step, printFunction: (*run)(nil).printed}
+	stubs := (*run)(nil).guards()
 	return template.Must(template.New("").Funcs(stubs).Parse(text)).Root.Nodes[0].(*parse.ActionNode)
 }

@@ -159,6 +159,7 @@ type run struct {
 	limits   Limits
 	started  time.Time
 	steps    int
+	depth    int
 	out      bytes.Buffer
 	store    *keys.Store
 	configs  map[int]*Config
@@ -171,6 +172,24 @@ func (r *run) Write(p []byte) (int, error) {
 	}
 	return r.out.Write(p)
 }
+
+// guards are the functions that guard calls.
+func (r *run) guards() template.FuncMap {
+	return template.FuncMap{stepFunction: r.step, printFunction: r.printed, enterFunction: r.enter, leaveFunction: r.leave}
+}
+
+// maxDepth is how deep templates may call each other; text/template's own limit costs 100 MB.
+const maxDepth = 1000
+
+// enter and leave are called around each call of a template.
+func (r *run) enter(at string) (string, error) {
+	if r.depth++; r.depth > maxDepth {
+		return "", &Error{At: at, Message: fmt.Sprintf("templates call each other more than %d deep", maxDepth), Err: ErrLimit}
+	}
+	return "", nil
+}
+
+func (r *run) leave() string { r.depth--; return "" }
 
 // step is called in each round of each loop.
 func (r *run) step(at string) (string, error) {
