@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/birdconfd/birdconfd/pkg/bgp"
+	"github.com/birdconfd/birdconfd/pkg/render"
+	"github.com/birdconfd/birdconfd/pkg/render/confd"
 )
 
 // commonOptions are the flags that render and run share.
@@ -24,6 +26,7 @@ type commonOptions struct {
 	birdDir        string
 	family         string
 	confdir        string
+	calicoRelease  string
 	format         string
 }
 
@@ -66,6 +69,21 @@ func (o *commonOptions) endpointStatusDir(env environment) (dir string, must boo
 func (o *commonOptions) confdirFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.confdir, "confdir", "", "directory with conf.d and templates as Calico's confd has it, such as /etc/calico/confd")
 	_ = cmd.MarkFlagDirname("confdir") // fails only for a flag that is not there
+	o.calicoRelease = releaseAuto
+	choose(cmd, &o.calicoRelease, "calico-release", "what getBGPConfig gives to templates of --confdir: as in Calico 3.32, or since 3.33; auto: 3.33 where the keys have /bgpconfig",
+		releaseAuto, string(confd.Only332), string(confd.From333))
+}
+
+// releaseAuto tells Calico's releases apart by what templates ask for.
+const releaseAuto = "auto"
+
+// confdirOptions are what both subcommands say about a confd directory.
+func (o *commonOptions) confdirOptions() render.ConfdirOptions {
+	out := render.ConfdirOptions{Dir: o.confdir}
+	if o.calicoRelease != releaseAuto {
+		out.Generation = confd.Generation(o.calicoRelease)
+	}
+	return out
 }
 
 // besideConfdir are the flags that a confd directory excludes, as far as they are given.

@@ -191,7 +191,7 @@ func (o *renderOptions) render(ctx context.Context, env environment, paths []str
 		if t.ReadyFor(views) {
 			files, problems := set.Render(t, in)
 			r.add(problems...)
-			res.files, res.withheld = files, len(problems) > 0
+			res.files, res.withheld = files, files == nil
 		}
 		results = append(results, res)
 	}

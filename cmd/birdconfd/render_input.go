@@ -13,7 +13,7 @@ import (
 // load loads the templates; nil when something is wrong with them.
 func (o *renderOptions) load(r *report) (*render.Set, error) {
 	if o.confdir != "" {
-		c, problems := render.LoadConfdir(render.ConfdirOptions{Dir: o.confdir})
+		c, problems := render.LoadConfdir(o.confdirOptions())
 		r.add(problems...)
 		if c == nil {
 			return nil, nil

@@ -146,8 +146,8 @@ func (o *runOptions) complete(cmd *cobra.Command, env environment, paths []strin
 		return usageOf("run", "name the node to run for, with --node or the variable NODENAME")
 	case len(clash) > 0:
 		return usageOf("run", "%s belongs in the files of --conf when that is given", strings.Join(clash, ", "))
-	case o.confdir == "" && cmd.Flags().Changed("reload"):
-		return usageOf("run", "--reload is about the daemons of --confdir; those of --conf say it themselves")
+	case o.confdir == "" && (cmd.Flags().Changed("reload") || cmd.Flags().Changed("calico-release")):
+		return usageOf("run", "--reload and --calico-release are about --confdir")
 	case o.conf == "" && o.output == "" && o.confdir == "":
 		return usageOf("run", "say where BIRD's files are, with --output, --conf or --confdir")
 	case o.guardThreshold < 0 || o.guardThreshold > 100:
@@ -272,8 +272,9 @@ func (o *runOptions) listener(ctx context.Context) (net.Listener, error) {
 // load loads the targets and their templates.
 func (o *runOptions) load() (*render.Config, []calico.Problem) {
 	if o.confdir != "" {
-		return render.LoadConfdir(render.ConfdirOptions{Dir: o.confdir, Reload: render.ReloadMode(o.reload), Sockets: o.sockets,
-			BirdDir: o.birdDir, Check: render.CheckMode(o.check)})
+		c := o.confdirOptions()
+		c.Reload, c.Sockets, c.BirdDir, c.Check = render.ReloadMode(o.reload), o.sockets, o.birdDir, render.CheckMode(o.check)
+		return render.LoadConfdir(c)
 	}
 	if o.conf != "" {
 		return render.LoadConfig(o.conf)

@@ -2,6 +2,7 @@ package calico
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,6 +55,8 @@ type kindReader struct {
 	// sparse kinds come by the thousands: they remember only the positions that their
 	// reader notes.
 	sparse bool
+	// verbatim kinds keep their spec as it was read.
+	verbatim bool
 	// hush keeps values out of messages.
 	hush bool
 }
@@ -66,9 +69,9 @@ const (
 
 // kindReaders holds the kinds that are read, by name and apiVersion.
 var kindReaders = map[string]map[string]kindReader{
-	"BGPConfiguration": calicoVersions(kindReader{read: readBGPConfiguration, noun: "configuration"}),
-	"BGPPeer":          calicoVersions(kindReader{read: readBGPPeer, noun: "peer"}),
-	"BGPFilter":        calicoVersions(kindReader{read: readBGPFilter, noun: "filter"}),
+	"BGPConfiguration": calicoVersions(kindReader{read: readBGPConfiguration, noun: "configuration", verbatim: true}),
+	"BGPPeer":          calicoVersions(kindReader{read: readBGPPeer, noun: "peer", verbatim: true}),
+	"BGPFilter":        calicoVersions(kindReader{read: readBGPFilter, noun: "filter", verbatim: true}),
 	"IPPool":           calicoVersions(kindReader{read: readIPPool, noun: "pool"}),
 	"BlockAffinity":    calicoVersions(kindReader{read: readBlockAffinity, noun: "affinity", sparse: true}),
 	"Node": {
@@ -121,9 +124,29 @@ func (d *decoder) resource(v value, kind, version string, depth int) {
 	}
 	if d.recognize(m) {
 		if object := o.read(m); object != nil && !o.lost {
+			if o.verbatim {
+				object.Common().Origin.Spec = m.spec()
+			}
 			d.objects = append(d.objects, object)
 		}
 	}
+}
+
+// spec is the field of that name as JSON; nil when there is none that can be.
+func (m mapping) spec() []byte {
+	v, ok := m.get("spec")
+	if !ok {
+		return nil
+	}
+	var spec map[string]any
+	if v.node.Decode(&spec) != nil {
+		return nil // a merge or a key that JSON does not have
+	}
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return nil
+	}
+	return text
 }
 
 // typeField reads kind or apiVersion, which decide how all the rest is read.

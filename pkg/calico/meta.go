@@ -40,6 +40,9 @@ func (m *Meta) Common() *Meta { return m }
 // problem found long after decoding still points at a line.
 type Origin struct {
 	Position
+	// Spec is the spec as it was read, in JSON, of BGPConfigurations, BGPPeers and BGPFilters; nil
+	// for other kinds, and where it cannot be written so.
+	Spec   []byte
 	fields map[string]Position
 }
 

@@ -29,10 +29,12 @@ type ConfdirOptions struct {
 	Dir    string
 	Reload ReloadMode // ReloadAuto when empty
 	// Sockets has control sockets by the names of targets.
-	Sockets  map[string]string
-	BirdDir  string       // where the programs are; those of the commands when empty
-	Families []bgp.Family // makes only targets of these; nil for all
-	Check    CheckMode    // CheckRequire when empty
+	Sockets map[string]string
+	// Generation is that of all templates; "" to tell for each by what it asks for.
+	Generation confd.Generation
+	BirdDir    string       // where the programs are; those of the commands when empty
+	Families   []bgp.Family // makes only targets of these; nil for all
+	Check      CheckMode    // CheckRequire when empty
 }
 
 // Directories of a confd directory.
@@ -202,25 +204,27 @@ func (l *confdirLoader) target(g []*resource) {
 }
 
 // mainOf finds the file that the daemon starts with: one that no other includes, and of
-// several such the one that is checked.
+// several such the one that is checked, or else that includes others.
 func (l *confdirLoader) mainOf(g []*resource) *resource {
 	free := slices.DeleteFunc(slices.Clone(g), func(r *resource) bool {
 		return slices.ContainsFunc(g, func(o *resource) bool { return o != r && o.includes[filepath.Base(r.dest)] })
 	})
+	leading := slices.DeleteFunc(slices.Clone(free), func(r *resource) bool { return len(r.includes) == 0 })
 	checked := slices.DeleteFunc(slices.Clone(free), func(r *resource) bool { return r.check == "" })
 	switch {
 	case len(free) == 0: // they include each other, which BIRD refuses
 		return g[0]
-	case len(free) > 1 && len(checked) != 1:
+	case len(checked) == 1:
+		return checked[0]
+	case len(leading) == 1:
+		return leading[0]
+	case len(free) > 1:
 		var names []string
 		for _, r := range free {
 			names = append(names, filepath.Base(r.dest))
 		}
 		l.warn(g[0].at("reload_cmd"), calico.RuleConflict, fmt.Sprintf("several files have this command to reload a daemon, and nothing tells which of them it starts with: %s; %s is taken for it",
 			strings.Join(names, ", "), names[0]), "give that one a check_cmd, or include the others in it")
-		return free[0]
-	case len(checked) == 1:
-		return checked[0]
 	}
 	return free[0]
 }

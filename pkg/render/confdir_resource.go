@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -74,7 +75,11 @@ func (l *confdirLoader) resource(path string) *resource {
 		l.add(tomlFault(path, err))
 		return nil
 	}
-	for _, k := range meta.Undecoded() {
+	unknown := meta.Undecoded()
+	for _, k := range unknown {
+		if slices.ContainsFunc(unknown, func(o toml.Key) bool { return len(o) < len(k) && slices.Equal(o, k[:len(o)]) }) {
+			continue // it is in a table that is not known
+		}
 		l.warn(r.at(k[len(k)-1]), calico.RuleUnknownField, fmt.Sprintf("field %s is not known; it is ignored, as by confd", k),
 			calico.DidYouMean(k[len(k)-1], []string{"src", "dest", "keys", "prefix", "uid", "gid", "owner", "mode", "check_cmd", "reload_cmd"}))
 	}
@@ -104,7 +109,7 @@ func (l *confdirLoader) resource(path string) *resource {
 	if t.Src == "" {
 		fail("src", newFault(calico.RuleMissingField, "", "src is required"))
 	} else {
-		l.template(r, t.Src, confd.Spec{Prefix: t.Prefix, Keys: t.Keys, Resource: path})
+		l.template(r, t.Src, confd.Spec{Prefix: t.Prefix, Keys: t.Keys, Resource: path, Generation: l.o.Generation})
 	}
 	if calico.HasErrors(l.problems[before:]) {
 		return nil
@@ -112,10 +117,17 @@ func (l *confdirLoader) resource(path string) *resource {
 	return r
 }
 
+// tomlPlace is how some errors of the decoder begin.
+var tomlPlace = regexp.MustCompile(`^line (\d+) \(last key "([^"]*)"\): (.*)$`)
+
 // tomlFault brings an error of the TOML decoder into our form.
 func tomlFault(path string, err error) (calico.Position, *fault) {
 	at := calico.Position{File: path}
 	message := strings.TrimPrefix(err.Error(), "toml: ")
+	if m := tomlPlace.FindStringSubmatch(message); m != nil {
+		at.Line, _ = strconv.Atoi(m[1]) // digits by the expression
+		message = m[2] + ": " + m[3]
+	}
 	rule := calico.RuleSyntax
 	if e, ok := errors.AsType[toml.ParseError](err); ok {
 		at.Line, at.Column = e.Position.Line, e.Position.Col

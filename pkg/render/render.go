@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/birdconfd/birdconfd/pkg/bgp"
@@ -38,7 +39,7 @@ type Input struct {
 
 // Render makes all files of a target from the Views of its families, which must be there;
 // no other View is used. When any template fails there are no files, only problems: part of
-// a set is never useful.
+// a set is never useful. With files, problems are warnings.
 func (s *Set) Render(t Target, in Input) ([]File, []calico.Problem) {
 	var files []File
 	var problems []calico.Problem
@@ -49,7 +50,7 @@ func (s *Set) Render(t Target, in Input) ([]File, []calico.Problem) {
 		data, err := execute(spec)
 		if err != nil {
 			p := templateProblem(err)
-			p.Message = Conceal(in, p.Message)
+			p.Message, p.Hint = Conceal(in, p.Message), Conceal(in, p.Hint)
 			problems = append(problems, p)
 			continue
 		}
@@ -59,7 +60,19 @@ func (s *Set) Render(t Target, in Input) ([]File, []calico.Problem) {
 	if len(problems) > 0 {
 		return nil, problems
 	}
-	return files, nil
+	return files, s.unused(t, in, files)
+}
+
+// unused warns of what is set and what no template written for confd makes use of.
+func (s *Set) unused(t Target, in Input, files []File) []calico.Problem {
+	const statement = "graceful restart wait"
+	if s.confd == nil || !slices.ContainsFunc(in.Views.All(), func(v *bgp.View) bool { return v.GracefulRestartWait != nil }) ||
+		slices.ContainsFunc(files, func(f File) bool { return bytes.Contains(f.Data, []byte(statement)) }) {
+		return nil
+	}
+	return []calico.Problem{{Severity: calico.Warning, Rule: calico.RuleIgnoredField, Resource: "BGPConfiguration/default", Field: "spec.gracefulRestartWait",
+		Message: fmt.Sprintf("no template of target %q writes it, so BIRD starts with its default of 240 s; only BIRD 1.6 can be told later that the time is over", t.Name),
+		Hint:    "write " + statement + ` N; beside router id, with N from .GracefulRestartWait of getBGPConfig or from the key graceful_restart_wait`}}
 }
 
 // executor returns what makes the files of one target.

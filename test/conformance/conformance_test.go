@@ -63,7 +63,7 @@ func TestScenarios(t *testing.T) {
 						got += "problem: " + strings.ReplaceAll(p.String(), stepDir+"/", "") + "\n"
 					}
 				}
-				compareRecorded(t, s.Name, step, got, string(documented))
+				compareRecorded(t, "", s.Name, step, got, string(documented))
 			})
 		}
 	}
@@ -121,7 +121,7 @@ func decodeStep(t *testing.T, s scenario, stepDir string) (*fromtext.Cluster, []
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := fromtext.Input{Name: input, Text: string(text), Options: bgp.Options{
+	in := fromtext.Input{Name: input, Text: string(text), Environment: s.Env, Options: bgp.Options{
 		RouterID:            s.Env["CALICO_ROUTER_ID"],
 		AdvertiseClusterIPs: s.Env["CALICO_ADVERTISE_CLUSTER_IPS"],
 		KubernetesNode:      s.Env["CALICO_K8S_NODE_REF"],
@@ -245,9 +245,9 @@ func definitions(t *testing.T, comparer, dir string) map[string]string {
 }
 
 // compareRecorded compares a step's differences with those that are recorded.
-func compareRecorded(t *testing.T, name, step, got, documented string) {
+func compareRecorded(t *testing.T, of, name, step, got, documented string) {
 	t.Helper()
-	path := filepath.Join(shared.Root(t), "testdata", "conformance", strings.ReplaceAll(name, "/", "_")+"_"+step+".diff")
+	path := filepath.Join(shared.Root(t), "testdata", "conformance", of+strings.ReplaceAll(name, "/", "_")+"_"+step+".diff")
 	if *update {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			t.Fatal(err)

@@ -15,8 +15,8 @@ import (
 	"github.com/birdconfd/birdconfd/pkg/bird"
 	"github.com/birdconfd/birdconfd/pkg/calico"
 	"github.com/birdconfd/birdconfd/pkg/daemon"
-	"github.com/birdconfd/birdconfd/pkg/render"
 	"github.com/birdconfd/birdconfd/pkg/datastore/file"
+	"github.com/birdconfd/birdconfd/pkg/render"
 )
 
 // TestTenThousandChanges makes changes much faster than they can be applied (W2, W8, R9).

@@ -27,6 +27,8 @@ type Input struct {
 	Text      string
 	Workloads []calico.WorkloadEndpoint
 	Options   bgp.Options
+	// Environment is what templates written for confd can ask for.
+	Environment map[string]string
 }
 
 // Cluster is the snapshot of an Input.
@@ -34,6 +36,7 @@ type Cluster struct {
 	*calico.Cluster
 	Problems []calico.Problem // of decoding and of the snapshot
 	options  bgp.Options
+	getenv   func(string) (string, bool)
 }
 
 // Result is what one node gets.
@@ -78,11 +81,12 @@ func loaded(t testing.TB, load func() (*render.Set, []calico.Problem)) *render.S
 func (in Input) Decode() *Cluster {
 	objects, problems := calico.Decode(in.Name, []byte(in.Text))
 	c, more := calico.NewCluster(objects, in.Workloads)
-	return &Cluster{Cluster: c, Problems: append(problems, more...), options: in.Options}
+	getenv := func(name string) (string, bool) { v, ok := in.Environment[name]; return v, ok }
+	return &Cluster{Cluster: c, Problems: append(problems, more...), options: in.Options, getenv: getenv}
 }
 
 // With is the same snapshot with other options.
-func (c *Cluster) With(o bgp.Options) *Cluster { return &Cluster{c.Cluster, c.Problems, o} }
+func (c *Cluster) With(o bgp.Options) *Cluster { return &Cluster{c.Cluster, c.Problems, o, c.getenv} }
 
 // Render renders one node's files; a template that fails ends the test.
 func (c *Cluster) Render(t testing.TB, node string) *Result {
@@ -111,8 +115,8 @@ func (c *Cluster) TryRender(set *render.Set, node string) (*Result, error) {
 		if !target.ReadyFor(r.Views) {
 			continue
 		}
-		files, problems := set.Render(target, render.Input{Views: r.Views, Cluster: c.Cluster, Node: node, Options: c.options})
-		if len(problems) > 0 {
+		files, problems := set.Render(target, render.Input{Views: r.Views, Cluster: c.Cluster, Node: node, Options: c.options, Getenv: c.getenv})
+		if files == nil {
 			return nil, fmt.Errorf("%s for %s: %v", target.Name, node, problems)
 		}
 		for _, f := range files {

@@ -113,7 +113,7 @@ func jsonArray(text string) ([]any, error) {
 // readable says what is wrong without Go's names of types, and never shows the text.
 func readable(err error) error {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("the text is not JSON of the right kind: it is a %s", e.Value)
+		return fmt.Errorf("the text is JSON of another kind: %s", e.Value)
 	} else if err != nil {
 		return fmt.Errorf("the text is not JSON: %w", err)
 	}

@@ -90,7 +90,11 @@ func (r *run) hint(key string) string {
 	}
 	absolute := path.Join(base, clean)
 	if !covers(cover, absolute) {
-		return fmt.Sprintf("the keys of %s do not cover it: add %q to them", t.Resource, path.Dir(clean))
+		add := path.Dir(clean)
+		if add == "/" {
+			add = clean
+		}
+		return fmt.Sprintf("the keys of %s do not cover it: add %q to them", t.Resource, add)
 	}
 	if strings.Contains(absolute, "/host//") || strings.HasSuffix(absolute, "/host") {
 		return "the name of the node is empty"

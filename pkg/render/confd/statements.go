@@ -1,6 +1,7 @@
 package confd
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -72,6 +73,9 @@ func (r *run) poolLines(c *Config, v *bgp.View) {
 	}
 	var patterns []string
 	for _, p := range v.TunnelInterfaces {
+		if strings.HasPrefix(p, "tunl") && r.template.Generation != From333 {
+			continue // BIRD programs these routes itself
+		}
 		patterns = append(patterns, fmt.Sprintf("(ifname ~ %q)", p))
 	}
 	c.IBGPExportFilterForTunnelRoutes = []string{
@@ -98,15 +102,12 @@ func (r *run) poolLines(c *Config, v *bgp.View) {
 }
 
 // kernelRules are the rules of the template's generation: in 3.32 BIRD programmed the routes
-// of all pools unless told otherwise, and there were two words for it only.
+// of all pools unless told otherwise.
 func (r *run) kernelRules(v *bgp.View) []bgp.KernelRule {
 	if r.template.Generation == From333 {
 		return v.Kernel
 	}
-	program := calico.ProgramEnabled
-	if r.data.Cluster.Default().ProgramClusterRoutes == calico.ProgramDisabled {
-		program = calico.ProgramDisabled
-	}
+	program := cmp.Or(r.data.Cluster.Default().ProgramClusterRoutes, calico.ProgramEnabled)
 	return bgp.KernelRules(r.data.Cluster, v.Node.Name, v.Family, program)
 }
 

@@ -29,12 +29,13 @@ type Spec struct {
 	// Keys to the beginnings of the paths that it sees.
 	Prefix string
 	Keys   []string
+	// Generation is the template's, "" to tell by what it asks for.
+	Generation Generation
 }
 
 // Template is a template that has been parsed.
 type Template struct {
 	Spec
-	Generation Generation
 	// Calls has the names of the functions that it calls anywhere.
 	Calls map[string]bool
 	// Texts are the strings and the text in it, for whoever looks for something.
@@ -71,7 +72,9 @@ func Parse(spec Spec, text []byte) (*Template, error) {
 		g.list(d.Root)
 		d.Root.Nodes = append([]parse.Node{g.step(d.Root)}, d.Root.Nodes...)
 	}
-	t.Generation = generationOf(t)
+	if t.Generation == "" {
+		t.Generation = generationOf(t)
+	}
 	return t, nil
 }
 

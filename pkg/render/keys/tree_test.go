@@ -204,15 +204,15 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// The resources themselves: the fields that are read, in Calico's words.
+// The resources themselves, as they were read; of nodes only the fields that count.
 func TestResources(t *testing.T) {
 	text := resourceText("Node", "a", `bgp: {ipv4Address: 10.0.0.1/24, asNumber: 65001}, wireguard: {interfaceIPv4Address: 10.9.0.1}`) +
 		resourceText("BGPConfiguration", "default", `asNumber: "1.10", logSeverityScreen: Debug, serviceClusterIPs: [{cidr: 10.96.0.0/12}], nodeMeshMaxRestartTime: 90s, ipv4NormalRoutePriority: 512, nodeToNodeMeshEnabled: false`) +
 		resourceText("BGPPeer", "p", `nodeSelector: has(x), peerIP: "[fd00::7]:1790", asNumber: 65001, filters: [f], password: {secretKeyRef: {name: s, key: k}}, ttlSecurity: 2, sourceAddress: None`) +
 		resourceText("BGPFilter", "f", `importV4: [{cidr: 10.1.0.0/16, matchOperator: In, prefixLength: {max: 24}, source: RemotePeers, interface: eth0, peerType: eBGP, communities: {values: ["1:2"]}, asPathPrefix: [1, 2], priority: 7, action: Accept, operations: [{addCommunity: {value: "1:2:3"}}, {prependASPath: {prefix: [3]}}, {setPriority: {value: 9}}]}, {action: Reject}]`)
 	checkBelow(t, treeOf(t, "a", text, bgp.Options{}), "/calico/resources/v3/projectcalico.org", `
-/bgpconfigurations/default={"kind":"BGPConfiguration","apiVersion":"projectcalico.org/v3","metadata":{"name":"default"},"spec":{"asNumber":65546,"ipv4NormalRoutePriority":512,"logSeverityScreen":"Debug","nodeMeshMaxRestartTime":"1m30s","nodeToNodeMeshEnabled":false,"serviceClusterIPs":[{"cidr":"10.96.0.0/12"}]}}
-/bgpfilters/f={"kind":"BGPFilter","apiVersion":"projectcalico.org/v3","metadata":{"name":"f"},"spec":{"importV4":[{"action":"Accept","asPathPrefix":[1,2],"cidr":"10.1.0.0/16","communities":{"values":["1:2"]},"interface":"eth0","matchOperator":"In","operations":[{"addCommunity":{"value":"1:2:3"}},{"prependASPath":{"prefix":[3]}},{"setPriority":{"value":9}}],"peerType":"eBGP","prefixLength":{"max":24,"min":16},"priority":7,"source":"RemotePeers"},{"action":"Reject"}]}}
+/bgpconfigurations/default={"kind":"BGPConfiguration","apiVersion":"projectcalico.org/v3","metadata":{"name":"default"},"spec":{"asNumber":"1.10","ipv4NormalRoutePriority":512,"logSeverityScreen":"Debug","nodeMeshMaxRestartTime":"90s","nodeToNodeMeshEnabled":false,"serviceClusterIPs":[{"cidr":"10.96.0.0/12"}]}}
+/bgpfilters/f={"kind":"BGPFilter","apiVersion":"projectcalico.org/v3","metadata":{"name":"f"},"spec":{"importV4":[{"action":"Accept","asPathPrefix":[1,2],"cidr":"10.1.0.0/16","communities":{"values":["1:2"]},"interface":"eth0","matchOperator":"In","operations":[{"addCommunity":{"value":"1:2:3"}},{"prependASPath":{"prefix":[3]}},{"setPriority":{"value":9}}],"peerType":"eBGP","prefixLength":{"max":24},"priority":7,"source":"RemotePeers"},{"action":"Reject"}]}}
 /bgppeers/p={"kind":"BGPPeer","apiVersion":"projectcalico.org/v3","metadata":{"name":"p"},"spec":{"asNumber":65001,"filters":["f"],"nodeSelector":"has(x)","password":{"secretKeyRef":{"key":"k","name":"s"}},"peerIP":"[fd00::7]:1790","sourceAddress":"None","ttlSecurity":2}}
 /nodes/a={"kind":"Node","apiVersion":"projectcalico.org/v3","metadata":{"name":"a"},"spec":{"bgp":{"asNumber":65001,"ipv4Address":"10.0.0.1/24"},"wireguard":{"interfaceIPv4Address":"10.9.0.1"}}}
 `)
