@@ -39,6 +39,8 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 		"family":          {ordinary, "ipv6"},
 		"set":             {ordinary, "bird2"},
 		"phase":           {[]string{away, "--node=edge-1", "--check=off"}, "steady"},
+		"confdir":         {ordinary, writeConfdir(t, filepath.Join(dir, "confd"), "router id 192.0.2.1;")},
+		"calico-release":  {append(ordinary, "--confdir="+writeConfdir(t, filepath.Join(dir, "confd2"), "{{(getBGPConfig 4 .).PeerDebugMode}}")), "3.32"},
 		"templates":       {ordinary, filepath.Join(dir, "templates")},
 		"check":           {[]string{edge, "--node=edge-1", "--bird-dir=" + dir}, "require"},
 		"bird-dir":        {[]string{edge, "--node=edge-1", "--check=require"}, dir},
@@ -124,6 +126,7 @@ func TestWrongUsage(t *testing.T) {
 		{"an empty output", []string{"render", "--sample", "--output="}, "--output is empty: give a directory, or - for standard output"},
 		{"a bad check", []string{"render", "--sample", "--check=maybe"}, `invalid argument "maybe" for "--check" flag: it is one of auto, require, off`},
 		{"a check without its value", []string{"render", "--sample", "--check"}, "flag needs an argument: --check"},
+		{"confd's templates and ours", []string{"render", "--sample", "--confdir=/nowhere", "--templates=/nowhere", "--set=bird1"}, "--set, --templates cannot be used with --confdir, whose conf.d says what to render, and where to"},
 		{"an unknown set", []string{"render", "--sample", "--set=bird9"}, `invalid argument "bird9" for "--set" flag: it is one of bird1, bird2`},
 	} {
 		t.Run(tt.rule, func(t *testing.T) {

@@ -45,7 +45,8 @@ has: --conf, --confdir, or --output with --socket. Without any of them it is Cal
 /var/run/calico/bird.ctl, and bird6.ctl if that is there.
 
 Exit code 0: ready, with one line on standard output; 1: not ready, with a line for each reason
-and each session that is down on standard error; 2: wrong usage, or a --conf that cannot be read.`,
+and each session that is down on standard error; 2: wrong usage, or a --conf or --confdir that
+cannot be read.`,
 		Example: `  birdconfd ready
   birdconfd ready --bird /run/bird/bird.ctl
   birdconfd ready --output /etc/bird --socket bird=/run/bird/bird.ctl --settled 5m`,

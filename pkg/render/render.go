@@ -72,7 +72,7 @@ func (s *Set) unused(t Target, in Input, files []File) []calico.Problem {
 	}
 	return []calico.Problem{{Severity: calico.Warning, Rule: calico.RuleIgnoredField, Resource: "BGPConfiguration/default", Field: "spec.gracefulRestartWait",
 		Message: fmt.Sprintf("no template of target %q writes it, so BIRD starts with its default of 240 s; only BIRD 1.6 can be told later that the time is over", t.Name),
-		Hint:    "write " + statement + ` N; beside router id, with N from .GracefulRestartWait of getBGPConfig or from the key graceful_restart_wait`}}
+		Hint:    "write " + statement + " N; beside router id, with N from the key graceful_restart_wait: see docs/migrating-from-confd.md"}}
 }
 
 // executor returns what makes the files of one target.
