@@ -45,7 +45,7 @@ func confdir(t *testing.T, template string) *render.Config {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"conf.d/bird.toml": "[template]\nsrc = \"bird.cfg.template\"\ndest = \"/etc/calico/confd/config/bird.cfg\"\nprefix = \"/calico\"\nkeys = [\"/bgp/v1\", \"/bgpconfig\"]\ncheck_cmd = \"bird -p -c {{.src}}\"\n",
+		"conf.d/bird.toml":            "[template]\nsrc = \"bird.cfg.template\"\ndest = \"/etc/calico/confd/config/bird.cfg\"\nprefix = \"/calico\"\nkeys = [\"/bgp/v1\", \"/bgpconfig\"]\ncheck_cmd = \"bird -p -c {{.src}}\"\n",
 		"templates/bird.cfg.template": template,
 	} {
 		path := filepath.Join(dir, name)
