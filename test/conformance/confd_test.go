@@ -11,23 +11,10 @@ import (
 	"testing"
 
 	"github.com/birdconfd/birdconfd/pkg/bird/birdtest"
-	"github.com/birdconfd/birdconfd/pkg/render"
 	"github.com/birdconfd/birdconfd/pkg/render/confd"
+	"github.com/birdconfd/birdconfd/test/fromtext"
 	"github.com/birdconfd/birdconfd/test/shared"
 )
-
-// releases are the last of Calico's releases with each of its template interfaces.
-var releases = []string{"3.31", "3.32", "3.33"}
-
-// confdSet loads templates in the style of one of these, which must be fine.
-func confdSet(t *testing.T, release string) *render.Set {
-	t.Helper()
-	c, problems := render.LoadConfdir(render.ConfdirOptions{Dir: filepath.Join(shared.Root(t), "testdata", "confd", release)})
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	return c.Set()
-}
 
 // TestConfdTemplates renders every step with templates written for Calico's confd, in the
 // style of each of its interfaces. What they make must mean what Calico's confd makes, but for
@@ -43,8 +30,8 @@ func TestConfdTemplates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, release := range releases {
-		set := confdSet(t, release)
+	for _, release := range fromtext.Releases {
+		set := fromtext.ConfdSet(t, release)
 		for _, f := range scenarioFiles(t, dir) {
 			s := readScenario(t, f)
 			for _, step := range s.Steps {
@@ -77,7 +64,7 @@ func TestConfdTemplates(t *testing.T) {
 // the templates that are compared.
 func TestConfdTemplatesUseEverything(t *testing.T) {
 	var all strings.Builder
-	for _, release := range releases {
+	for _, release := range fromtext.Releases {
 		files, err := filepath.Glob(filepath.Join(shared.Root(t), "testdata", "confd", release, "*", "*"))
 		if err != nil || len(files) != 12 {
 			t.Fatalf("%v, %v", files, err)

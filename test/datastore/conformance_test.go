@@ -10,6 +10,7 @@ import (
 
 	"github.com/birdconfd/birdconfd/pkg/bgp"
 	"github.com/birdconfd/birdconfd/pkg/datastore/file"
+	"github.com/birdconfd/birdconfd/pkg/render"
 	"github.com/birdconfd/birdconfd/test/backend"
 	"github.com/birdconfd/birdconfd/test/fromtext"
 	"github.com/birdconfd/birdconfd/test/shared"
@@ -66,14 +67,14 @@ func (s step) options() bgp.Options {
 		KubernetesNode: s.env["CALICO_K8S_NODE_REF"], SecretNamespace: "kube-system"}
 }
 
-// fromFiles renders a step from its file.
-func (s step) fromFiles(t *testing.T) map[string]string {
+// fromFiles reads a step from its file.
+func (s step) fromFiles(t *testing.T) *fromtext.Cluster {
 	t.Helper()
 	in := fromtext.Input{Name: "input.yaml", Text: s.text, Options: s.options()}
 	if s.status != "" {
 		in.Workloads, _ = file.LoadEndpointStatus(s.status)
 	}
-	return in.Decode().Render(t, s.node).Files
+	return in.Decode()
 }
 
 // same compares what comes from a server with what comes from files: byte by byte, and in the
@@ -82,9 +83,15 @@ func (s step) same(t *testing.T, o reach) {
 	t.Helper()
 	o.node, o.compute, o.status = s.node, s.options(), s.status
 	got := o.first(t)
-	r := (&fromtext.Cluster{Cluster: got.Cluster}).With(s.options()).Render(t, s.node)
-	if diff := cmp.Diff(s.fromFiles(t), r.Files); diff != "" {
-		t.Errorf("files differ (-from files +from the server):\n%s\nproblems: %v", diff, got.Problems)
+	want, from := s.fromFiles(t), (&fromtext.Cluster{Cluster: got.Cluster}).With(s.options())
+	compare := func(templates string, set *render.Set) {
+		if diff := cmp.Diff(want.RenderWith(t, set, s.node).Files, from.RenderWith(t, set, s.node).Files); diff != "" {
+			t.Errorf("%s: files differ (-from files +from the server):\n%s\nproblems: %v", templates, diff, got.Problems)
+		}
+	}
+	compare("bird1", fromtext.Set(t))
+	for _, release := range fromtext.Releases {
+		compare("templates for Calico "+release, fromtext.ConfdSet(t, release))
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/birdconfd/birdconfd/pkg/bird/birdtest"
 	"github.com/birdconfd/birdconfd/pkg/calico"
 	"github.com/birdconfd/birdconfd/pkg/render"
+	"github.com/birdconfd/birdconfd/test/shared"
 )
 
 // Input is a cluster as text, and what does not come from the cluster.
@@ -67,6 +68,19 @@ func Set(t testing.TB) *render.Set { return loaded(t, bird1) }
 
 // Bird2Set returns the built-in templates for BIRD 2 and 3.
 func Bird2Set(t testing.TB) *render.Set { return loaded(t, bird2) }
+
+// Releases are the last of Calico's releases with each of its template interfaces.
+var Releases = []string{"3.31", "3.32", "3.33"}
+
+// ConfdSet returns templates written for Calico's confd in the style of a release.
+func ConfdSet(t testing.TB, release string) *render.Set {
+	t.Helper()
+	c, problems := render.LoadConfdir(render.ConfdirOptions{Dir: filepath.Join(shared.Root(t), "testdata", "confd", release)})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	return c.Set()
+}
 
 func loaded(t testing.TB, load func() (*render.Set, []calico.Problem)) *render.Set {
 	t.Helper()

@@ -63,6 +63,26 @@ func BenchmarkWholeWay(b *testing.B) {
 	})
 }
 
+// BenchmarkRenderConfd renders one node's files with templates written for confd: of keys and
+// values only (3.31), or with the object (3.33). The ratio tells that scans of keys stay linear:
+// five times the nodes may cost five times as much.
+func BenchmarkRenderConfd(b *testing.B) {
+	for _, release := range fromtext.Releases {
+		set := fromtext.ConfdSet(b, release)
+		render := func(nodes int) func() {
+			c := fromtext.Input{Text: bulk.Nodes(nodes, true) + bulk.Racks(40, 5)}.Decode()
+			return func() { c.RenderWith(b, set, benchNode) }
+		}
+		b.Run(release+"/5000-nodes-40-racks", func(b *testing.B) { measure(b, render(5000)) })
+		b.Run(release+"/5000-to-1000", func(b *testing.B) {
+			small, large := render(1000), render(5000)
+			for b.Loop() {
+				b.ReportMetric(bulk.Ratio(1000, small, 5000, large), "ratio")
+			}
+		})
+	}
+}
+
 // BenchmarkBird2Reads is the CPU time that BIRD 2 takes to read what is rendered for it.
 func BenchmarkBird2Reads(b *testing.B) {
 	each(b, func(b *testing.B, text string) {
@@ -103,6 +123,20 @@ func measure(b *testing.B, run func()) {
 		run()
 	}
 	b.ReportMetric(peak, "peak-MB")
+}
+
+// Nor with templates written for confd, which scan keys for each node.
+func TestConfdCostIsLinear(t *testing.T) {
+	for _, release := range fromtext.Releases {
+		set := fromtext.ConfdSet(t, release)
+		perNode := func(nodes int) float64 {
+			c := fromtext.Input{Text: bulk.Nodes(nodes, true) + bulk.Racks(20, 5)}.Decode()
+			return testing.AllocsPerRun(1, func() { c.RenderWith(t, set, benchNode) }) / float64(nodes)
+		}
+		if small, large := perNode(200), perNode(2000); large > 1.2*small {
+			t.Errorf("%s: %.1f allocations per node of 2000, but %.1f of 200", release, large, small)
+		}
+	}
 }
 
 // TestCostIsLinear counts allocations, which do not depend on the machine: a node of a
