@@ -109,6 +109,32 @@ func TestModesAndOwners(t *testing.T) {
 	}
 }
 
+// A file's own mode and owner come before the target's, and outlive the process.
+func TestModesAndOwnersOfFiles(t *testing.T) {
+	shared.NeedRoot(t, "to give files away")
+	dir := t.TempDir()
+	a := opened(t, Target{Name: "bird", Dir: dir, Mode: 0o640, Owner: &Owner{1, 2}})
+	files := set("1", "a")
+	files[0].Mode, files[0].Owner = 0o664, &Owner{-1, 7}
+	files[1].Secret, files[1].Mode = true, 0o644
+	want(t, a, files, Applied, "")
+	check := func() {
+		t.Helper()
+		for name, want := range map[string]string{"bird.cfg": "0664 0:7", "bird_ipam.cfg": "0640 1:2"} {
+			if got := accessText(t, filepath.Join(dir, name)); got != want {
+				t.Errorf("%s has %s, want %s", name, got, want)
+			}
+		}
+	}
+	check()
+	a = reopened(t, a)
+	if err := os.Remove(filepath.Join(dir, "bird.cfg")); err != nil {
+		t.Fatal(err)
+	}
+	maintained(t, a)
+	check()
+}
+
 func accessText(t *testing.T, path string) string {
 	t.Helper()
 	info, err := os.Stat(path)

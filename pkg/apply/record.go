@@ -37,6 +37,9 @@ type setInfo struct {
 	Names []string `json:"names"`
 	// Secrets are those of Names that hold a password.
 	Secrets []string `json:"secrets,omitempty"`
+	// Asked are the modes and owners of those that are to have their own; 0 and -1 stand for
+	// what is not asked for.
+	Asked map[string]fileAccess `json:"asked,omitempty"`
 	// Access is how the files could be read when the daemon took them, by their names. It is
 	// unknown for a set that is not in place yet.
 	Access map[string]fileAccess `json:"access,omitempty"`

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,6 +21,14 @@ func describe(id string, files []File) setInfo {
 		if f.Secret {
 			s.Secrets = append(s.Secrets, f.Name)
 		}
+		if f.Mode == 0 && f.Owner == nil {
+			continue
+		}
+		if s.Asked == nil {
+			s.Asked = map[string]fileAccess{}
+		}
+		owner := cmp.Or(f.Owner, &Owner{-1, -1})
+		s.Asked[f.Name] = fileAccess{f.Mode, owner.UID, owner.GID}
 	}
 	return s
 }
@@ -80,7 +89,14 @@ func (a *Applier) staged(s setInfo) ([]File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the copy of %s: %w", name, cause(err))
 		}
-		files = append(files, File{Name: name, Data: data, Secret: slices.Contains(s.Secrets, name)})
+		f := File{Name: name, Data: data, Secret: slices.Contains(s.Secrets, name)}
+		if asked, ok := s.Asked[name]; ok {
+			f.Mode = asked.Mode
+			if asked.UID >= 0 || asked.GID >= 0 {
+				f.Owner = &Owner{asked.UID, asked.GID}
+			}
+		}
+		files = append(files, f)
 	}
 	if fingerprint(a.record.Key, files) != s.ID {
 		return nil, fmt.Errorf("the copy in %s is damaged", a.setDir(s.ID))
