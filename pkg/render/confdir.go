@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/birdconfd/birdconfd/pkg/bgp"
 	"github.com/birdconfd/birdconfd/pkg/calico"
 	"github.com/birdconfd/birdconfd/pkg/render/confd"
 )
@@ -32,9 +31,8 @@ type ConfdirOptions struct {
 	Sockets map[string]string
 	// Generation is that of all templates; "" to tell for each by what it asks for.
 	Generation confd.Generation
-	BirdDir    string       // where the programs are; those of the commands when empty
-	Families   []bgp.Family // makes only targets of these; nil for all
-	Check      CheckMode    // CheckRequire when empty
+	BirdDir    string    // where the programs are; those of the commands when empty
+	Check      CheckMode // CheckRequire when empty
 }
 
 // Directories of a confd directory.
@@ -192,12 +190,6 @@ func (l *confdirLoader) target(g []*resource) {
 		out.Files = append(out.Files, FileSpec{Name: filepath.Base(r.dest), Template: r.key, Mode: r.mode, Owner: r.owner})
 		out.filesAt = append(out.filesAt, r.at("dest"))
 		l.set.confd[r.key] = r.template
-	}
-	if len(l.o.Families) > 0 {
-		var ok bool
-		if out.Target, ok = out.Target.Only(l.o.Families); !ok {
-			return
-		}
 	}
 	l.commands(&out, g, b)
 	l.targets = append(l.targets, out)
