@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/birdconfd/birdconfd/pkg/bird/birdtest"
 	"github.com/birdconfd/birdconfd/pkg/render/confd"
 	"github.com/birdconfd/birdconfd/test/fromtext"
 	"github.com/birdconfd/birdconfd/test/shared"
@@ -20,19 +19,10 @@ import (
 // style of each of its interfaces. What they make must mean what Calico's confd makes, but for
 // the differences that are recorded.
 func TestConfdTemplates(t *testing.T) {
-	dir := shared.Dir(t, "conformance")
-	comparer := filepath.Join(dir, "birdcmp.py")
-	if _, err := exec.LookPath("python3"); err != nil {
-		shared.Skip(t, "comparing needs python3")
-	}
-	birds := map[string]string{"bird": birdtest.Bird(t), "bird6": birdtest.Bird6(t)}
-	documented, err := os.ReadFile(filepath.Join(shared.Root(t), "docs", "differences.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := find(t)
 	for _, release := range fromtext.Releases {
 		set := fromtext.ConfdSet(t, release)
-		for _, f := range scenarioFiles(t, dir) {
+		for _, f := range scenarioFiles(t, n.dir) {
 			s := readScenario(t, f)
 			for _, step := range s.Steps {
 				t.Run(release+"/"+s.Name+"/"+step, func(t *testing.T) {
@@ -47,13 +37,13 @@ func TestConfdTemplates(t *testing.T) {
 						}
 					}
 					for _, target := range set.Targets {
-						checkStep(t, s, birds[target.Binary], filepath.Join(actual, target.Main()), r)
+						checkStep(t, s, n.birds[target.Binary], filepath.Join(actual, target.Main()), r)
 					}
-					out, err := exec.Command("python3", comparer, filepath.Join(stepDir, "expected"), actual).CombinedOutput()
+					out, err := exec.Command("python3", n.comparer, filepath.Join(stepDir, "expected"), actual).CombinedOutput()
 					if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || exit.ExitCode() != 1) {
 						t.Fatalf("%v: %s", err, out)
 					}
-					compareRecorded(t, "confd-"+release+"_", s.Name, step, string(out), string(documented))
+					compareRecorded(t, "confd-"+release+"_", s.Name, step, string(out), n.documented)
 				})
 			}
 		}

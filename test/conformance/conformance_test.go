@@ -39,34 +39,49 @@ type scenario struct {
 // purpose has its difference recorded under testdata/conformance, exactly, and the scenario
 // is named in docs/differences.md with the reason.
 func TestScenarios(t *testing.T) {
-	dir := shared.Dir(t, "conformance")
-	comparer := filepath.Join(dir, "birdcmp.py")
-	if _, err := exec.LookPath("python3"); err != nil {
-		shared.Skip(t, "comparing needs python3")
-	}
-	birds := map[string]string{"bird": birdtest.Bird(t), "bird6": birdtest.Bird6(t)}
-	documented, err := os.ReadFile(filepath.Join(shared.Root(t), "docs", "differences.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range scenarioFiles(t, dir) {
+	n := find(t)
+	for _, f := range scenarioFiles(t, n.dir) {
 		s := readScenario(t, f)
 		for _, step := range s.Steps {
 			t.Run(s.Name+"/"+step, func(t *testing.T) {
 				t.Parallel()
 				stepDir := filepath.Join(filepath.Dir(f), step)
 				actual := t.TempDir()
-				problems := renderStep(t, s, stepDir, actual, birds)
-				got := difference(t, comparer, filepath.Join(stepDir, "expected"), actual)
+				problems := renderStep(t, s, stepDir, actual, n.birds)
+				got := difference(t, n.comparer, filepath.Join(stepDir, "expected"), actual)
 				for _, p := range problems {
 					if p.Severity == calico.Error {
 						got += "problem: " + strings.ReplaceAll(p.String(), stepDir+"/", "") + "\n"
 					}
 				}
-				compareRecorded(t, "", s.Name, step, got, string(documented))
+				compareRecorded(t, "", s.Name, step, got, n.documented)
 			})
 		}
 	}
+}
+
+// needs are what comparing needs.
+type needs struct {
+	dir      string            // of the scenarios
+	comparer string            // the program that compares
+	birds    map[string]string // BIRD's programs by their names
+	// documented is the page that names the differences.
+	documented string
+}
+
+func find(t *testing.T) needs {
+	t.Helper()
+	n := needs{dir: shared.Dir(t, "conformance"), birds: map[string]string{"bird": birdtest.Bird(t), "bird6": birdtest.Bird6(t)}}
+	n.comparer = filepath.Join(n.dir, "birdcmp.py")
+	if _, err := exec.LookPath("python3"); err != nil {
+		shared.Skip(t, "comparing needs python3")
+	}
+	documented, err := os.ReadFile(filepath.Join(shared.Root(t), "docs", "differences.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.documented = string(documented)
+	return n
 }
 
 func scenarioFiles(t *testing.T, dir string) []string {
