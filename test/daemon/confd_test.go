@@ -112,7 +112,7 @@ func TestConfdTemplatesThatFail(t *testing.T) {
 	for _, tt := range []struct{ rule, template, want string }{
 		{"a missing key", `{{getv "/bgp/v1/global/none"}}`, `there is no key "/bgp/v1/global/none"`},
 		{"a bad number", `{{div 1 0}}`, "division by zero"},
-		{"a loop without an end", `{{range 1000000000000}}{{end}}`, "was stopped in this loop"},
+		{"a loop without an end", `{{range 1000000000000}}{{end}}`, "were stopped in this loop"},
 		{"no memory left", `{{$x := "12345678"}}{{range 1000}}{{$x = print $x $x}}{{end}}`, "the text would be larger"},
 	} {
 		t.Run(tt.rule, func(t *testing.T) {

@@ -73,10 +73,10 @@ func TestKeysThatAreNotAskedFor(t *testing.T) {
 func TestTemplatesThatDoNotEnd(t *testing.T) {
 	const quick = 200 * time.Millisecond
 	for _, tt := range []struct{ rule, template, want string }{
-		{"a loop without an end", "\n{{range 1000000000000}}{{end}}", "t.tmpl:2:8: the template has run for 200ms and was stopped in this loop"},
-		{"loops in loops", "{{range seq 1 100000}}{{range seq 1 100000}}{{$x := 1}}{{end}}{{end}}", "was stopped in this loop"},
+		{"a loop without an end", "\n{{range 1000000000000}}{{end}}", "t.tmpl:2:8: the templates have run for 200ms and were stopped in this loop"},
+		{"loops in loops", "{{range seq 1 100000}}{{range seq 1 100000}}{{$x := 1}}{{end}}{{end}}", "were stopped in this loop"},
 		{"a template that calls itself twice", `{{define "t"}}{{template "t" .}}{{template "t" .}}{{end}}{{template "t" .}}`, "t.tmpl:1:25: templates call each other more than 1000 deep"},
-		{"two branches for each of many levels", `{{define "t"}}{{if gt . 0}}{{template "t" (sub . 1)}}{{template "t" (sub . 1)}}{{end}}{{end}}{{template "t" 60}}`, "was stopped in this loop"},
+		{"two branches for each of many levels", `{{define "t"}}{{if gt . 0}}{{template "t" (sub . 1)}}{{template "t" (sub . 1)}}{{end}}{{end}}{{template "t" 60}}`, "were stopped in this loop"},
 		{"a text that doubles", `{{$x := "12345678"}}{{range 1000}}{{$x = printf "%s%s" $x $x}}{{end}}`, "the text would be larger than 4194304 bytes"},
 		{"with print", `{{$x := "12345678"}}{{range 1000}}{{$x = print $x $x}}{{end}}`, "the text would be larger"},
 		{"with println", `{{$x := "12345678"}}{{range 1000}}{{$x = println $x $x}}{{end}}`, "the text would be larger"},

@@ -45,10 +45,10 @@ type Template struct {
 	tmpl     *template.Template
 }
 
-// Limits bound the execution of a template. Zero values take the defaults.
+// Limits bound the execution of templates. Zero values take the defaults.
 type Limits struct {
-	Time time.Duration
-	Size int // of the output, in bytes
+	Time time.Duration // of all that are executed with the same Data
+	Size int           // of each output, in bytes
 }
 
 // Defaults of Limits. A mesh of 5,000 nodes takes some tenths of a second and 3 MB.
@@ -98,6 +98,8 @@ type Data struct {
 	Getenv func(string) (string, bool)
 	Limits Limits
 	tree   *keys.Tree
+	// started is when the first template was.
+	started time.Time
 }
 
 // store is what a template sees.
@@ -113,7 +115,10 @@ var ErrLimit = errors.New("the template was stopped")
 
 // Execute makes the file. The error is an *Error or one of text/template.
 func (t *Template) Execute(d *Data) (out []byte, err error) {
-	r := &run{template: t, data: d, limits: d.Limits, started: time.Now()}
+	if d.started.IsZero() {
+		d.started = time.Now()
+	}
+	r := &run{template: t, data: d, limits: d.Limits}
 	if r.limits.Time == 0 {
 		r.limits.Time = DefaultTime
 	}
@@ -160,7 +165,6 @@ type run struct {
 	template *Template
 	data     *Data
 	limits   Limits
-	started  time.Time
 	steps    int
 	depth    int
 	out      bytes.Buffer
@@ -196,8 +200,8 @@ func (r *run) leave() string { r.depth--; return "" }
 
 // step is called in each round of each loop.
 func (r *run) step(at string) (string, error) {
-	if r.steps++; r.steps%64 == 0 && time.Since(r.started) > r.limits.Time {
-		return "", &Error{At: at, Message: fmt.Sprintf("the template has run for %s and was stopped in this loop", r.limits.Time), Err: ErrLimit}
+	if r.steps++; r.steps%64 == 0 && time.Since(r.data.started) > r.limits.Time {
+		return "", &Error{At: at, Message: fmt.Sprintf("the templates have run for %s and were stopped in this loop", r.limits.Time), Err: ErrLimit}
 	}
 	return "", nil
 }
