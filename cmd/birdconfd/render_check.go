@@ -27,7 +27,7 @@ func (o *renderOptions) checkTarget(ctx context.Context, set *render.Set, res *r
 		res.refused = o.check == checkRequire
 		return
 	}
-	err := apply.CheckSet(ctx, daemon.ApplyFiles(res.files), bird.Checker{Binary: binary}.Check)
+	err := apply.CheckSet(ctx, daemon.ApplyFiles(res.files), res.target.Beside, bird.Checker{Binary: binary}.Check)
 	if err == nil {
 		r.checked(res.target.Name, version)
 		return

@@ -33,7 +33,9 @@ func (o *renderOptions) shown(set *render.Set, res *rendered, r *report) []rende
 	}
 	masked := render.Masked(res.input)
 	files, problems := set.Render(res.target, masked)
-	r.add(problems...)
+	if files == nil { // else they are those that are reported already
+		r.add(problems...)
+	}
 	for i := range files {
 		files[i].Data = []byte(render.Conceal(masked, string(files[i].Data)))
 	}

@@ -195,7 +195,7 @@ func (o *runOptions) main(cmd *cobra.Command, env environment, paths []string) e
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	if _, problems := o.load(); calico.HasErrors(problems) {
+	if config, problems := o.load(); config == nil {
 		if listener != nil {
 			listener.Close()
 		}

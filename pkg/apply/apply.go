@@ -175,6 +175,9 @@ func (a *Applier) stageAndCheck(ctx context.Context, id string, files []File, re
 		return &Error{StageWrite, err}
 	}
 	dir := a.setDir(id)
+	if err := linkBeside(dir, a.target.Beside, files); err != nil {
+		return &Error{StageWrite, err}
+	}
 	if a.target.Check != nil {
 		a.step("check")
 		if err := a.target.Check(ctx, filepath.Join(dir, files[0].Name)); err != nil {

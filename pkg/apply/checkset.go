@@ -12,10 +12,10 @@ import (
 // checkPrefix begins the names of directories for sets that are only checked.
 const checkPrefix = "birdconfd-check-"
 
-// CheckSet has a set checked in a directory for temporary files, which nobody else can
+// CheckSet has a set checked, with the files that match patterns beside it (Target.Beside), in a directory for temporary files, which nobody else can
 // read, and leaves nothing there. Names of files in what the check says are without
 // directories. What an earlier process that was killed has left there is removed.
-func CheckSet(ctx context.Context, files []File, check func(ctx context.Context, main string) error) error {
+func CheckSet(ctx context.Context, files []File, beside []string, check func(ctx context.Context, main string) error) error {
 	sweepChecks()
 	dir, err := os.MkdirTemp("", checkPrefix) // mode 0700
 	if err != nil {
@@ -31,6 +31,9 @@ func CheckSet(ctx context.Context, files []File, check func(ctx context.Context,
 		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o600); err != nil {
 			return &Error{StageWrite, fmt.Errorf("write %s: %w", f.Name, cause(err))}
 		}
+	}
+	if err := linkBeside(dir, beside, files); err != nil {
+		return &Error{StageWrite, err}
 	}
 	if err := check(ctx, filepath.Join(dir, files[0].Name)); err != nil {
 		return &Error{StageCheck, strip(err, dir)}

@@ -66,6 +66,31 @@ func (a *Applier) stage(id string, files []File) (err error) {
 	return syncDir(a.state)
 }
 
+// linkBeside makes the files that match the patterns be beside staged files too, for a check
+// that follows includes.
+func linkBeside(dir string, patterns []string, files []File) error {
+	for _, p := range patterns {
+		paths, err := filepath.Glob(p)
+		if err != nil {
+			continue // BIRD will say that it is no pattern
+		}
+		for _, path := range paths {
+			name := filepath.Base(path)
+			if slices.ContainsFunc(files, func(f File) bool { return f.Name == name }) {
+				continue
+			}
+			at := filepath.Join(dir, name)
+			if err := os.Remove(at); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("stage %s: %w", name, cause(err))
+			}
+			if err := os.Symlink(path, at); err != nil {
+				return fmt.Errorf("stage %s: %w", name, cause(err))
+			}
+		}
+	}
+	return nil
+}
+
 func writeSynced(path string, data []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -111,7 +111,7 @@ func CheckProblem(target string, files []render.File, in render.Input, err error
 	p := calico.Problem{Severity: calico.Error, Rule: calico.RuleBirdCheck}
 	refused, ok := errors.AsType[*bird.ConfigError](err)
 	if !ok {
-		p.Message = fmt.Sprintf("BIRD could not check the files of %s: %s", target, render.Conceal(in, err.Error()))
+		p.Message = fmt.Sprintf("the files of %s could not be checked: %s", target, render.Conceal(in, err.Error()))
 		return p
 	}
 	p.Position = calico.Position{File: refused.File, Line: refused.Line, Column: refused.Column}

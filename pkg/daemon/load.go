@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/birdconfd/birdconfd/pkg/calico"
 	"github.com/birdconfd/birdconfd/pkg/render"
 )
 
@@ -15,13 +16,19 @@ func (l *loop) load(ctx context.Context) {
 	l.loading.Loads++
 	config, problems := l.o.Load()
 	l.loadProblems = problems
-	if config == nil {
+	broken := calico.HasErrors(problems)
+	if config == nil || broken && len(l.targets) > 0 {
 		l.loading.OK = false
 		l.loading.Failures++
 		l.log.Error("configuration or templates do not load; what was loaded before stays in use", "problems", len(problems))
 		return
 	}
-	l.loading.OK, l.loading.LoadedAt = true, time.Now()
+	// At the start a part is better than nothing.
+	l.loading.OK, l.loading.LoadedAt = !broken, time.Now()
+	if broken {
+		l.loading.Failures++
+		l.log.Error("a part of the configuration does not load, and is left out", "problems", len(problems), "targets", len(config.Targets))
+	}
 	if l.loading.Loads > 1 {
 		l.log.Info("loaded configuration and templates", "targets", len(config.Targets))
 	}

@@ -231,6 +231,9 @@ func (l *loop) once() error {
 		return nil
 	}
 	var errs []error
+	if !l.loading.OK {
+		errs = append(errs, errors.New("a part of the configuration does not load"))
+	}
 	for _, t := range l.targets {
 		switch {
 		case t.withheld:

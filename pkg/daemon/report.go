@@ -82,7 +82,8 @@ func (l *loop) problems() []calico.Problem {
 	return slices.Compact(out)
 }
 
-// logged are the rules of problems that the line about an attempt tells already.
+// logged are the rules of problems that the line about an attempt tells already; what is wrong
+// at some place in a file it does not tell.
 var logged = []string{calico.RuleGuard, calico.RuleWrite, calico.RuleReload}
 
 // maxLogged is how many problems are logged at a time.
@@ -98,7 +99,7 @@ func (l *loop) logProblems(problems []calico.Problem) {
 			continue
 		}
 		now[text] = true
-		if l.known[text] || slices.Contains(logged, p.Rule) {
+		if l.known[text] || slices.Contains(logged, p.Rule) && p.Position.IsZero() {
 			continue
 		}
 		if fresh++; fresh > maxLogged {

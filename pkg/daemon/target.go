@@ -122,7 +122,7 @@ func (l *loop) startTarget(parent context.Context, c render.TargetConfig, stoppe
 
 // applyTarget turns a configuration into what package apply wants to know.
 func (l *loop) applyTarget(c render.TargetConfig) apply.Target {
-	t := apply.Target{Name: c.Name, Dir: c.Directory, StateDir: l.o.StateDir, Mode: c.Mode, Owner: ownerOf(c.Owner),
+	t := apply.Target{Name: c.Name, Dir: c.Directory, StateDir: l.o.StateDir, Mode: c.Mode, Owner: ownerOf(c.Owner), Beside: c.Beside,
 		Grace: l.o.Shutdown / 2, Logger: l.log}
 	if c.Check != render.CheckOff {
 		t.Check = newChecker(c, l.log).check

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -56,7 +57,9 @@ func ConfdirPaths(dir string) []string {
 
 // LoadConfdir reads a directory as Calico's confd has it: resources of conf.d, which name
 // templates and the files that are made with them. Resources that make files of the same BIRD
-// daemon become one target. The Config is nil when one of the problems is an error.
+// daemon become one target. What is wrong with one costs its target only: a template that does
+// not load is reported when the target is rendered, other errors leave the target out. The
+// Config is nil when there is no target at all, or when targets are in each other's way.
 func LoadConfdir(o ConfdirOptions) (*Config, []calico.Problem) {
 	return loadConfdir(o, false)
 }
@@ -71,7 +74,7 @@ func ConfdirPlaces(o ConfdirOptions) ([]Place, []calico.Problem) {
 }
 
 func loadConfdir(o ConfdirOptions, places bool) (*Config, []calico.Problem) {
-	l := confdirLoader{configLoader: configLoader{accounts: system}, o: o, places: places, set: &Set{confd: map[string]*confd.Template{}}}
+	l := confdirLoader{configLoader: configLoader{accounts: system}, o: o, places: places, set: &Set{confd: map[string]*confd.Template{}, broken: map[string]calico.Problem{}}}
 	if l.o.Reload == "" {
 		l.o.Reload = ReloadAuto
 	}
@@ -80,22 +83,64 @@ func loadConfdir(o ConfdirOptions, places bool) (*Config, []calico.Problem) {
 	}
 	var resources []*resource
 	for _, path := range l.resourceFiles() {
-		if r := l.resource(path); r != nil {
+		if r := l.resource(path); r != nil && !l.taken(resources, r) {
 			resources = append(resources, r)
 		}
 	}
+	l.release(resources)
 	for _, g := range group(resources) {
-		l.target(g)
-	}
-	for _, name := range sortedNames(o.Sockets) {
-		if !slices.ContainsFunc(l.targets, func(t placed) bool { return t.Name == name }) {
-			l.add(calico.Position{File: o.Dir}, newFault(calico.RuleEnum, "", "there is a socket for target %q, but no such target; there is: %s", name, strings.Join(l.names(), ", ")))
+		for _, of := range l.split(g) {
+			l.target(of)
 		}
 	}
 	for _, t := range l.targets {
 		l.set.Targets = append(l.set.Targets, t.Target)
 	}
-	return l.config()
+	found := l.problems
+	l.problems = nil
+	for _, name := range sortedNames(o.Sockets) {
+		if !l.incomplete && !slices.ContainsFunc(l.targets, func(t placed) bool { return t.Name == name }) {
+			l.add(calico.Position{File: o.Dir}, newFault(calico.RuleEnum, "", "there is a socket for target %q, but no such target; there is: %s", name, strings.Join(l.names(), ", ")))
+		}
+	}
+	c, clashes := l.config()
+	if c != nil && len(c.Targets) == 0 {
+		c = nil
+	}
+	return c, append(found, clashes...)
+}
+
+// taken tells, and reports, that another resource makes the same file.
+func (l *confdirLoader) taken(resources []*resource, r *resource) bool {
+	i := slices.IndexFunc(resources, func(o *resource) bool { return o.dest == r.dest })
+	if i >= 0 {
+		l.incomplete = true
+		l.add(r.at("dest"), newFault(calico.RuleConflict, "keep one of the two", "%s is made by %s already; this resource is left out", r.dest, resources[i].path))
+	}
+	return i >= 0
+}
+
+// release makes all templates be for one release of Calico: that of any that tells.
+func (l *confdirLoader) release(resources []*resource) {
+	newest, old := confd.Only332, ""
+	for _, r := range resources {
+		switch {
+		case r.template == nil || l.o.Generation != "":
+		case r.template.Generation == confd.From333:
+			newest = confd.From333
+		case r.template.Generation == confd.Only332:
+			old = cmp.Or(old, r.path)
+		}
+	}
+	for _, r := range resources {
+		if r.template != nil && r.template.Generation == confd.Only332 && l.o.Generation == "" {
+			r.template.Generation = newest
+		}
+	}
+	if old != "" && newest == confd.Only332 {
+		l.take(calico.Problem{Severity: calico.Info, Rule: calico.RuleTemplate, Position: calico.Position{File: old},
+			Message: "getBGPConfig is as in Calico 3.32, since no resource has /bgpconfig among its keys, as there is since 3.33", Hint: "--calico-release says otherwise"})
+	}
 }
 
 // confdirLoader reads a confd directory.
@@ -105,6 +150,8 @@ type confdirLoader struct {
 	set *Set
 	// places tells that only the places of targets are asked for.
 	places bool
+	// incomplete tells that a resource was left out, and others may miss it.
+	incomplete bool
 }
 
 func (l *confdirLoader) names() []string {
@@ -174,51 +221,118 @@ func (r *resource) shares(o *resource) bool {
 	if filepath.Dir(r.dest) != filepath.Dir(o.dest) || r.dest == o.dest {
 		return false
 	}
-	return r.reload != "" && r.reload == o.reload || r.includes[filepath.Base(o.dest)] || o.includes[filepath.Base(r.dest)]
+	return r.reload != "" && r.reload == o.reload || r.includesFile(o) || o.includesFile(r)
 }
 
-// target makes a target of resources.
+// target makes a target of resources, the main one first.
 func (l *confdirLoader) target(g []*resource) {
-	main := l.mainOf(g)
-	g = append([]*resource{main}, slices.DeleteFunc(slices.Clone(g), func(r *resource) bool { return r == main })...)
 	b := l.birdOf(g)
+	main := g[0]
 	out := placed{at: calico.Position{File: main.path}, socketAt: calico.Position{File: main.path}}
 	out.Name = l.nameOf(b, main)
 	out.Set, out.Check, out.Directory, out.Binary = l.set, l.o.Check, filepath.Dir(main.dest), b.program
 	out.Families = familiesOf(g, b)
 	for _, r := range g {
-		out.Files = append(out.Files, FileSpec{Name: filepath.Base(r.dest), Template: r.key, Mode: r.mode, Owner: r.owner})
+		out.Files = append(out.Files, FileSpec{Name: filepath.Base(r.dest), Template: r.path, Mode: r.mode, Owner: r.owner})
 		out.filesAt = append(out.filesAt, r.at("dest"))
-		l.set.confd[r.key] = r.template
+		if r.template != nil {
+			l.set.confd[r.path] = r.template
+		} else {
+			l.set.broken[r.path] = r.broken
+		}
+		for _, name := range sortedNames(r.includes) {
+			if own := slices.ContainsFunc(g, func(o *resource) bool { return o.dest == name }); own {
+				l.warn(r.at("src"), calico.RuleBirdCheck, fmt.Sprintf("the template includes %q by its full path, so that a check reads the file that is in place instead of the new one", name),
+					fmt.Sprintf("write include %q", filepath.Base(name)))
+			}
+			if path := beside(out.Directory, name); filepath.Dir(path) == out.Directory && !slices.ContainsFunc(g, func(o *resource) bool { return o.dest == path }) {
+				out.Beside = append(out.Beside, path)
+			}
+		}
 	}
-	l.commands(&out, g, b)
-	l.targets = append(l.targets, out)
+	slices.Sort(out.Beside)
+	out.Beside = slices.Compact(out.Beside)
+	if l.commands(&out, g, b) {
+		l.targets = append(l.targets, out)
+	}
 }
 
-// mainOf finds the file that the daemon starts with: one that no other includes, and of
-// several such the one that is checked, or else that includes others.
-func (l *confdirLoader) mainOf(g []*resource) *resource {
-	free := slices.DeleteFunc(slices.Clone(g), func(r *resource) bool {
-		return slices.ContainsFunc(g, func(o *resource) bool { return o != r && o.includes[filepath.Base(r.dest)] })
-	})
-	leading := slices.DeleteFunc(slices.Clone(free), func(r *resource) bool { return len(r.includes) == 0 })
-	checked := slices.DeleteFunc(slices.Clone(free), func(r *resource) bool { return r.check == "" })
+// includesFile tells that the resource's file includes another's.
+func (r *resource) includesFile(o *resource) bool {
+	return r.includes[o.dest] || r.includes[filepath.Base(o.dest)] && filepath.Dir(r.dest) == filepath.Dir(o.dest)
+}
+
+// includedBy tells that one of the others includes the resource's file.
+func (r *resource) includedBy(others []*resource) bool {
+	return slices.ContainsFunc(others, func(o *resource) bool { return o != r && o.includesFile(r) })
+}
+
+// split puts the resources of a group in order: the file that a daemon starts with comes
+// first. Where several daemons share a command to reload them, each gets what it includes. To
+// take another file for the one that a daemon starts with would end all its sessions, so that
+// nothing is guessed.
+func (l *confdirLoader) split(g []*resource) [][]*resource {
+	var mains []*resource
+	for _, r := range g {
+		if checkProgram.MatchString(r.check) && !r.includedBy(g) {
+			mains = append(mains, r)
+		}
+	}
+	if len(mains) == 0 {
+		mains = l.uncheckedMains(g)
+	}
 	switch {
-	case len(free) == 0: // they include each other, which BIRD refuses
-		return g[0]
-	case len(checked) == 1:
-		return checked[0]
-	case len(leading) == 1:
-		return leading[0]
-	case len(free) > 1:
+	case len(mains) == 0 && l.incomplete:
+		return nil // which is most likely what they belong to
+	case len(mains) == 0:
+		l.incomplete = true
 		var names []string
-		for _, r := range free {
+		for _, r := range g {
 			names = append(names, filepath.Base(r.dest))
 		}
-		l.warn(g[0].at("reload_cmd"), calico.RuleConflict, fmt.Sprintf("several files have this command to reload a daemon, and nothing tells which of them it starts with: %s; %s is taken for it",
-			strings.Join(names, ", "), names[0]), "give that one a check_cmd, or include the others in it")
+		l.add(g[0].at("reload_cmd"), newFault(calico.RuleConflict, "give the resource of that file a check_cmd, such as bird -p -c {{.src}}",
+			"nothing tells which file BIRD starts with, so that these are left out: %s", strings.Join(names, ", ")))
+		return nil
+	case len(mains) == 1:
+		return [][]*resource{append(mains, slices.DeleteFunc(slices.Clone(g), func(r *resource) bool { return r == mains[0] })...)}
 	}
-	return free[0]
+	left := slices.DeleteFunc(slices.Clone(g), func(r *resource) bool { return slices.Contains(mains, r) })
+	var out [][]*resource
+	for _, main := range mains {
+		of := []*resource{main}
+		for i := 0; i < len(of); i++ {
+			left = slices.DeleteFunc(left, func(r *resource) bool {
+				included := of[i].includesFile(r)
+				if included {
+					of = append(of, r)
+				}
+				return included
+			})
+		}
+		out = append(out, of)
+	}
+	for _, r := range left {
+		l.add(r.at("reload_cmd"), newFault(calico.RuleConflict, "include it in the file of its daemon, or give each daemon a reload_cmd of its own",
+			"several daemons have this reload_cmd, and none of them includes %s; it is left out", filepath.Base(r.dest)))
+	}
+	return out
+}
+
+// uncheckedMains finds what a daemon may start with where no check tells: a file that includes
+// others, or one that is called like the daemon. Files that are not for BIRD are equal.
+func (l *confdirLoader) uncheckedMains(g []*resource) []*resource {
+	b := l.birdOf(g)
+	if b.name == "" && len(g) == 1 || b.program == "" && !slices.ContainsFunc(g, func(r *resource) bool { return len(r.includes) > 0 }) {
+		return g[:1]
+	}
+	var out []*resource
+	for _, r := range g {
+		name := strings.TrimSuffix(filepath.Base(r.dest), filepath.Ext(r.dest))
+		if !r.includedBy(g) && (len(r.includes) > 0 || name == b.name) {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 func (l *confdirLoader) warn(at calico.Position, rule, message, hint string) {

@@ -26,11 +26,11 @@ var (
 	// A program that checks a file, such as bird -p -c FILE.
 	checkProgram = regexp.MustCompile(`(?:^|[\s;&|(])((?:/\S*/)?bird[0-9]?)\s+(?:\S+\s+)*?-[a-zA-Z]*p`)
 	// A service of runit, as calico/node has them.
-	runitService = regexp.MustCompile(`(?:^|[\s;&|(/])sv\s+\S+\s+(?:/\S*/)?(bird[0-9]?)\b`)
+	runitService = regexp.MustCompile(`(?:^|[\s;&|(/])sv(?:\s+-\w+(?:\s+\d+)?)*\s+\S+\s+(?:/\S*/)?(bird[0-9]?)\b`)
 	// Any other command that names a daemon.
 	otherService = regexp.MustCompile(`(?:^|[\s;&|(/])(bird[0-9]?)(?:\.service)?(?:$|[\s;&|)])`)
 	birdClient   = regexp.MustCompile(`(?:^|[\s;&|(/])birdcl?([0-9]?)\s`)
-	clientSocket = regexp.MustCompile(`birdcl?[0-9]?\s+(?:\S+\s+)*?-s\s*(/\S+)`)
+	clientSocket = regexp.MustCompile(`birdcl?[0-9]?\s+(?:\S+\s+)*?-s\s*["']?(/[^\s"']+)`)
 	// What makes a failure look like success.
 	alwaysTrue = regexp.MustCompile(`\|\|\s*(?:true|:|/bin/true)\s*$`)
 	// A check that does nothing but check.
@@ -77,10 +77,8 @@ func familiesOf(g []*resource, b birdCommand) []bgp.Family {
 	}
 	var out []bgp.Family
 	for _, f := range bgp.Families {
-		mark := regexp.MustCompile(fmt.Sprintf(`peer_v%d\b`, f))
-		if slices.ContainsFunc(g, func(r *resource) bool {
-			return r.template.Versions[int(f)] || slices.ContainsFunc(r.template.Texts, mark.MatchString)
-		}) {
+		mark := regexp.MustCompile(fmt.Sprintf(`\bgetBGPConfig\s+%d\b|\bpeer_v%d\b`, f, f))
+		if slices.ContainsFunc(g, func(r *resource) bool { return mark.MatchString(r.source) }) {
 			out = append(out, f)
 		}
 	}
@@ -90,8 +88,9 @@ func familiesOf(g []*resource, b birdCommand) []bgp.Family {
 	return out
 }
 
-// commands decides how the files of a target are checked and how its daemon reads them.
-func (l *confdirLoader) commands(t *placed, g []*resource, b birdCommand) {
+// commands decides how the files of a target are checked and how its daemon reads them; false
+// when that cannot be.
+func (l *confdirLoader) commands(t *placed, g []*resource, b birdCommand) bool {
 	main := g[0]
 	reload := main.reload
 	for _, r := range g {
@@ -110,14 +109,20 @@ func (l *confdirLoader) commands(t *placed, g []*resource, b birdCommand) {
 	case useSocket && b.socket == "":
 		l.add(t.at, newFault(calico.RuleMissingField, fmt.Sprintf("name it, as in --socket %s=/run/bird/bird.ctl, or reload by command", t.Name),
 			"target %q: nothing tells where its control socket is", t.Name))
-		return
+		return false
 	}
 	if useSocket {
 		var f *fault
 		if t.Socket, f = socketValue(b.socket); f != nil {
 			l.add(t.at, f)
+			return false
 		}
-		return
+		for _, r := range g {
+			if r.check != "" && !plainCheck.MatchString(r.check) {
+				l.warn(r.at("check_cmd"), calico.RuleBirdCheck, fmt.Sprintf("target %q: check_cmd is not used, since BIRD's own program checks all files together", t.Name), "--reload command uses it")
+			}
+		}
+		return true
 	}
 	for _, r := range g {
 		// A BIRD that is only asked to check is asked directly, and understood better.
@@ -129,11 +134,12 @@ func (l *confdirLoader) commands(t *placed, g []*resource, b birdCommand) {
 		}
 	}
 	if reload == "" {
-		return
+		return true
 	}
 	if alwaysTrue.MatchString(reload) {
 		l.warn(main.at("reload_cmd"), calico.RuleReload, fmt.Sprintf("target %q: the command hides that it fails, so nobody knows whether the daemon uses the files", t.Name),
 			"leave out the end of the command, or name the control socket with --socket")
 	}
 	t.Reload = &ReloadConfig{Command: []string{"/bin/sh", "-c", reload}, Timeout: defaultReloadTimeout}
+	return true
 }

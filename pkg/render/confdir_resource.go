@@ -38,15 +38,16 @@ type resourceForm struct {
 
 // resource is a template resource with its template.
 type resource struct {
-	path string // of the file of conf.d
-	text []byte
-	// key is the template's among those of the set.
-	key           string
+	path          string // of the file of conf.d
+	text          []byte
 	dest          string
 	check, reload string // commands
 	mode          fs.FileMode
 	owner         *Owner
-	template      *confd.Template
+	// template is nil when it does not load, for the reason broken.
+	template *confd.Template
+	broken   calico.Problem
+	source   string // of the template, as far as it can be read
 	// includes are the names of files that the template may have BIRD include.
 	includes map[string]bool
 }
@@ -63,6 +64,15 @@ func (r *resource) at(field string) calico.Position {
 // resource reads a file of conf.d; nil when it or its template cannot be used.
 func (l *confdirLoader) resource(path string) *resource {
 	before := len(l.problems)
+	r := l.readResource(path)
+	if calico.HasErrors(l.problems[before:]) {
+		l.incomplete = true
+		return nil
+	}
+	return r
+}
+
+func (l *confdirLoader) readResource(path string) *resource {
 	r := &resource{path: path}
 	var err error
 	if r.text, err = readRegular(path); err != nil {
@@ -73,6 +83,10 @@ func (l *confdirLoader) resource(path string) *resource {
 	meta, err := toml.Decode(string(r.text), &form)
 	if err != nil {
 		l.add(tomlFault(path, err))
+		return nil
+	}
+	if !meta.IsDefined("template") {
+		l.report(path, fault{rule: calico.RuleMissingField, message: "there is no table [template]"})
 		return nil
 	}
 	unknown := meta.Undecoded()
@@ -95,12 +109,7 @@ func (l *confdirLoader) resource(path string) *resource {
 		fail("dest", newFault(calico.RuleWrongType, "letters, digits, _, - and . will do, and - and . not in front", "dest %q has no plain file name", t.Dest))
 	}
 	if t.Mode != "" {
-		var f *fault
-		if r.mode, f = modeValue(t.Mode); f != nil {
-			fail("mode", f)
-		} else if t.Mode[0] != '0' {
-			l.warn(r.at("mode"), calico.RuleRange, fmt.Sprintf("mode %q is taken for octal %04o; confd takes it for a decimal number", t.Mode, r.mode), fmt.Sprintf(`write "%04o"`, r.mode))
-		}
+		l.mode(r, t.Mode, fail)
 	}
 	l.owner(r, t.Owner, t.UID, t.GID, fail)
 	if len(t.Keys) == 0 {
@@ -111,14 +120,19 @@ func (l *confdirLoader) resource(path string) *resource {
 	} else {
 		l.template(r, t.Src, confd.Spec{Prefix: t.Prefix, Keys: t.Keys, Resource: path, Generation: l.o.Generation})
 	}
-	if calico.HasErrors(l.problems[before:]) {
-		return nil
-	}
 	return r
 }
 
 // tomlPlace is how some errors of the decoder begin.
 var tomlPlace = regexp.MustCompile(`^line (\d+) \(last key "([^"]*)"\): (.*)$`)
+
+// tomlTypes is an error about a value of the wrong type, and tomlType what its words mean.
+var tomlTypes = regexp.MustCompile(`^(.*: )?(?:incompatible types: TOML value has type (\w+); destination has type|type mismatch for) (\w+).*$`)
+
+func tomlType(word, otherwise string) string {
+	return cmp.Or(map[string]string{"int64": "number", "float64": "number", "string": "text", "slice": "a list of texts", "struct": "a single table, as [template],",
+		"bool": "true or false", "integer": "a number"}[word], otherwise)
+}
 
 // tomlFault brings an error of the TOML decoder into our form.
 func tomlFault(path string, err error) (calico.Position, *fault) {
@@ -136,8 +150,9 @@ func tomlFault(path string, err error) (calico.Position, *fault) {
 			message = e.LastKey + ": " + message
 		}
 	}
-	if strings.Contains(message, "incompatible types") {
+	if m := tomlTypes.FindStringSubmatch(message); m != nil {
 		rule = calico.RuleWrongType
+		message = fmt.Sprintf("%sa %s stands where %s belongs", m[1], tomlType(m[2], "value"), tomlType(m[3], "another type of value"))
 	}
 	return at, newFault(rule, "", "%s", message)
 }
@@ -187,52 +202,76 @@ func (l *confdirLoader) template(r *resource, src string, spec confd.Spec) {
 	path := filepath.Join(top, src)
 	spec.Label = path
 	text, err := readRegular(path)
+	r.source = string(text)
+	r.includes = includesOf([]string{r.source})
 	if l.places { // only what it includes matters, as far as that can be seen
-		r.template = &confd.Template{Spec: spec, Texts: []string{string(text)}}
-		r.key, r.includes = r.path, includesOf(r.template)
+		r.template = &confd.Template{Spec: spec}
 		return
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		var there []string
-		entries, _ := os.ReadDir(top) // the error is said already
-		for _, e := range entries {
-			there = append(there, e.Name())
-		}
-		l.add(r.at("src"), newFault(calico.RuleUnreadable, calico.DidYouMean(src, there), "there is no template %s", path))
-		return
-	} else if err != nil {
-		l.report(path, fault{rule: calico.RuleUnreadable, message: "cannot be read: " + cause(err)})
+	if err != nil {
+		r.broken = l.unreadable(r.at("src"), path, err)
 		return
 	}
 	if r.template, err = confd.Parse(spec, text); err != nil {
-		p := templateProblem(err)
-		if m := unknownFunction.FindStringSubmatch(p.Message); m != nil {
-			p.Hint = calico.DidYouMean(m[1], append(confd.FunctionNames(), builtinFunctions...))
+		r.broken = templateProblem(err)
+		if m := unknownFunction.FindStringSubmatch(r.broken.Message); m != nil {
+			r.broken.Hint = calico.DidYouMean(m[1], append(confd.FunctionNames(), builtinFunctions...))
 		}
-		l.take(p)
 		return
 	}
-	r.key, r.includes = r.path, includesOf(r.template)
-	for _, text := range r.template.Texts {
-		for _, m := range includePattern.FindAllStringSubmatch(text, -1) {
-			name := m[1]
-			if filepath.IsAbs(name) && filepath.Dir(name) == filepath.Dir(r.dest) {
-				l.warn(calico.Position{File: path}, calico.RuleBirdCheck, fmt.Sprintf("include %q names the directory, so that a check reads the file that is in place instead of the new one", name),
-					fmt.Sprintf("write include %q", filepath.Base(name)))
-			}
-		}
-	}
+	r.includes = includesOf(r.template.Texts)
 	if r.template.Calls["datetime"] {
 		l.warn(calico.Position{File: path}, calico.RuleTemplate, "datetime makes the file another one each time it is made, and so has BIRD reloaded with each change of the cluster", "leave it out")
 	}
 }
 
-// includesOf are the names of the files that a template's text has BIRD include.
-func includesOf(t *confd.Template) map[string]bool {
+// unreadable is why a template cannot be read.
+func (l *confdirLoader) unreadable(at calico.Position, path string, err error) calico.Problem {
+	p := calico.Problem{Severity: calico.Error, Rule: calico.RuleUnreadable, Position: at}
+	if !errors.Is(err, fs.ErrNotExist) {
+		p.Position, p.Message = calico.Position{File: path}, "cannot be read: "+cause(err)
+		return p
+	}
+	if to, err := os.Readlink(path); err == nil {
+		p.Message = fmt.Sprintf("template %s is a link to %s, which is not there", path, to)
+		return p
+	}
+	var there []string
+	entries, _ := os.ReadDir(filepath.Dir(path)) // the error is said already
+	for _, e := range entries {
+		there = append(there, e.Name())
+	}
+	p.Message, p.Hint = "there is no template "+path, calico.DidYouMean(filepath.Base(path), there)
+	return p
+}
+
+// mode reads a mode. Whatever confd takes is taken, but for what would let everybody write.
+func (l *confdirLoader) mode(r *resource, text string, fail func(string, *fault)) {
+	const all, othersWrite = 0o777, 0o002
+	n, err := strconv.ParseUint(strings.TrimPrefix(text, "0o"), 8, 32)
+	switch {
+	case err != nil:
+		fail("mode", newFault(calico.RuleWrongType, octalHint, "mode %q is not an octal number", text))
+		return
+	case n == 0 || n > all:
+		fail("mode", newFault(calico.RuleRange, octalHint, "mode %q is not from 0001 to 0777", text))
+		return
+	case n&othersWrite != 0:
+		n &^= othersWrite
+		l.warn(r.at("mode"), calico.RuleRange, fmt.Sprintf("mode %q would let everybody write the file; %04o is used", text, n), fmt.Sprintf(`write "%04o"`, n))
+	}
+	r.mode = fs.FileMode(n)
+	if decimal, err := strconv.ParseUint(text, 10, 32); err == nil && text[0] != '0' {
+		l.warn(r.at("mode"), calico.RuleRange, fmt.Sprintf("mode %q is taken for octal %04o; confd takes it for a decimal number, which is %04o", text, n, decimal), fmt.Sprintf(`write "%04o", or what you mean`, n))
+	}
+}
+
+// includesOf are the files, as they are written, that texts have BIRD include.
+func includesOf(texts []string) map[string]bool {
 	out := map[string]bool{}
-	for _, text := range t.Texts {
+	for _, text := range texts {
 		for _, m := range includePattern.FindAllStringSubmatch(text, -1) {
-			out[filepath.Base(m[1])] = true
+			out[m[1]] = true
 		}
 	}
 	return out

@@ -11,6 +11,7 @@ import (
 
 	"github.com/birdconfd/birdconfd/pkg/bgp"
 	"github.com/birdconfd/birdconfd/pkg/calico"
+	"github.com/birdconfd/birdconfd/pkg/render/confd"
 )
 
 // stock is how calico/node's conf.d names its files.
@@ -106,7 +107,12 @@ func TestConfdirTargets(t *testing.T) {
 		{rule: "a check that does more", fields: []string{`check_cmd = "bird -p -c {{.src}} && grep -q mine {{.src}}"`, reload}, options: ConfdirOptions{Reload: ReloadCommand},
 			want: TargetConfig{Target: Target{Name: "bird", Binary: "bird"}, Check: CheckRequire, CheckCommands: commands("bird -p -c {{.src}} && grep -q mine {{.src}}"), Reload: shell("sv hup bird")}},
 		{rule: "which the socket replaces", fields: []string{`check_cmd = "bird -p -c {{.src}} && grep -q mine {{.src}}"`, reload},
+			want:     TargetConfig{Target: Target{Name: "bird", Binary: "bird"}, Check: CheckRequire, Socket: "/var/run/calico/bird.ctl"},
+			problems: []string{"conf.d/a.toml:5: warning: target \"bird\": check_cmd is not used, since BIRD's own program checks all files together [bird-check]\n    hint: --reload command uses it"}},
+		{rule: "options of sv", fields: []string{check, `reload_cmd = "sv -w 5 hup bird"`},
 			want: TargetConfig{Target: Target{Name: "bird", Binary: "bird"}, Check: CheckRequire, Socket: "/var/run/calico/bird.ctl"}},
+		{rule: "a socket in quotes", fields: []string{check, `reload_cmd = "timeout 5 birdcl -s '/run/y.ctl' configure"`},
+			want: TargetConfig{Target: Target{Name: "bird", Binary: "bird"}, Check: CheckRequire, Socket: "/run/y.ctl"}},
 		{rule: "no check", fields: []string{check, reload}, options: ConfdirOptions{Check: CheckOff},
 			want: TargetConfig{Target: Target{Name: "bird", Binary: "bird"}, Check: CheckOff, Socket: "/var/run/calico/bird.ctl"}},
 		{rule: "programs elsewhere", fields: []string{check, reload}, options: ConfdirOptions{BirdDir: "/opt"},
@@ -124,18 +130,26 @@ func TestConfdirTargets(t *testing.T) {
 			want: TargetConfig{Target: Target{Name: "a", Files: []FileSpec{{Name: "bird.cfg", Owner: &Owner{0, -1}}}}, Check: CheckOff}},
 		{rule: "a mode without its 0", fields: []string{`mode = "644"`},
 			want:     TargetConfig{Target: Target{Name: "a", Files: []FileSpec{{Name: "bird.cfg", Mode: 0o644}}}, Check: CheckOff},
-			problems: []string{`conf.d/a.toml:5: warning: mode "644" is taken for octal 0644; confd takes it for a decimal number [range]` + "\n    hint: write \"0644\""}},
+			problems: []string{`conf.d/a.toml:5: warning: mode "644" is taken for octal 0644; confd takes it for a decimal number, which is 1204 [range]` + "\n    hint: write \"0644\", or what you mean"}},
+		{rule: "a mode for everybody", fields: []string{`mode = "0666"`},
+			want:     TargetConfig{Target: Target{Name: "a", Files: []FileSpec{{Name: "bird.cfg", Mode: 0o664}}}, Check: CheckOff},
+			problems: []string{`conf.d/a.toml:5: warning: mode "0666" would let everybody write the file; 0664 is used [range]` + "\n    hint: write \"0664\""}},
+		{rule: "a mode that is only read", fields: []string{`mode = "0444"`},
+			want: TargetConfig{Target: Target{Name: "a", Files: []FileSpec{{Name: "bird.cfg", Mode: 0o444}}}, Check: CheckOff}},
 		{rule: "fields that confd does not know", fields: []string{`chek_cmd = "x"`, "[other]", "x = 1"},
 			want: TargetConfig{Target: Target{Name: "a"}, Check: CheckOff},
 			problems: []string{"conf.d/a.toml:5: warning: field template.chek_cmd is not known; it is ignored, as by confd [unknown-field]\n    hint: did you mean \"check_cmd\"?",
 				"conf.d/a.toml: warning: field other is not known; it is ignored, as by confd [unknown-field]"}},
 		{rule: "a file of both families", template: "{{(getBGPConfig 4 .).NodeName}}{{(getBGPConfig 6 .).NodeName}}", fields: []string{check},
-			want: TargetConfig{Target: Target{Name: "bird", Binary: "bird", Families: bgp.Families}, Check: CheckRequire}},
+			want:    TargetConfig{Target: Target{Name: "bird", Binary: "bird", Families: bgp.Families}, Check: CheckRequire},
+			options: ConfdirOptions{Generation: confd.From333}},
+		{rule: "an object of some release", template: "{{(getBGPConfig 4 .).NodeName}}", fields: []string{check},
+			want:     TargetConfig{Target: Target{Name: "bird", Binary: "bird"}, Check: CheckRequire},
+			problems: []string{"conf.d/a.toml: info: getBGPConfig is as in Calico 3.32, since no resource has /bgpconfig among its keys, as there is since 3.33 [template]\n    hint: --calico-release says otherwise"}},
 		{rule: "a file of IPv6 by its keys", template: `{{ls (printf "/bgp/v1/host/%s/peer_v6" "a")}}`, fields: []string{check},
 			want: TargetConfig{Target: Target{Name: "bird", Binary: "bird", Families: []bgp.Family{bgp.IPv6}}, Check: CheckRequire}},
-		{rule: "includes by full path", template: `include "/etc/bird/more.cfg";`,
-			want:     TargetConfig{Target: Target{Name: "a"}, Check: CheckOff},
-			problems: []string{`templates/a: warning: include "/etc/bird/more.cfg" names the directory, so that a check reads the file that is in place instead of the new one [bird-check]` + "\n    hint: write include \"more.cfg\""}},
+		{rule: "files that nobody makes here", template: `include "/etc/bird/more.cfg"; include "local*.conf"; include "/etc/else.conf";`, fields: []string{check},
+			want: TargetConfig{Target: Target{Name: "bird", Binary: "bird", Beside: []string{"/etc/bird/local*.conf", "/etc/bird/more.cfg"}}, Check: CheckRequire}},
 		{rule: "a file that is never the same", template: `{{datetime}}`,
 			want:     TargetConfig{Target: Target{Name: "a"}, Check: CheckOff},
 			problems: []string{"templates/a: warning: datetime makes the file another one each time it is made, and so has BIRD reloaded with each change of the cluster [template]\n    hint: leave it out"}},
@@ -179,23 +193,20 @@ func TestConfdirErrors(t *testing.T) {
 		{"no directory", nil, []string{"conf.d: error: the directory cannot be read: no such file or directory [unreadable]"}},
 		{"no resource", []string{"conf.d/a.yaml", ""}, []string{"conf.d: error: there is no template resource in the directory [unreadable]\n    hint: they are in files that end in toml"}},
 		{"no TOML", []string{"conf.d/a.toml", "[template]\nsrc = x\n"}, []string{"conf.d/a.toml:2:7: error: template.src: expected value but found \"x\" instead [syntax]"}},
-		{"a wrong type", []string{"conf.d/a.toml", "[template]\nmode = 420\n"}, []string{"conf.d/a.toml:2: error: template.mode: incompatible types: TOML value has type int64; destination has type string [wrong-type]"}},
+		{"a wrong type", []string{"conf.d/a.toml", "[template]\nmode = 420\n"}, []string{"conf.d/a.toml:2: error: template.mode: a number stands where text belongs [wrong-type]"}},
+		{"no table", []string{"conf.d/a.toml", "src = \"a\"\n"}, []string{"conf.d/a.toml: error: there is no table [template] [missing-field]"}},
+		{"a list of tables", []string{"conf.d/a.toml", "[[template]]\nsrc = \"a\"\n"}, []string{"conf.d/a.toml:1: error: template: a value stands where a single table, as [template], belongs [wrong-type]"}},
+		{"a text for a list", []string{"conf.d/a.toml", "[template]\nkeys = \"/\"\n"}, []string{"conf.d/a.toml:2: error: template.keys: a text stands where a list of texts belongs [wrong-type]"}},
 		{"nothing in it", []string{"conf.d/a.toml", "[template]\n"}, []string{
 			"conf.d/a.toml: error: dest is required [missing-field]", "conf.d/a.toml: warning: keys is empty, so the template sees no keys [missing-field]\n    hint: \"/\" is all of them",
 			"conf.d/a.toml: error: src is required [missing-field]"}},
-		{"a template that is not there", []string{"conf.d/a.toml", resourceToml(`src = "bird.tmp"`, dest, all), "templates/bird.tmpl", ""}, []string{
-			"conf.d/a.toml:2: error: there is no template templates/bird.tmp [unreadable]\n    hint: did you mean \"bird.tmpl\"?"}},
 		{"a template outside", []string{"conf.d/a.toml", resourceToml(`src = "../../etc/passwd"`, dest, all)}, []string{"conf.d/a.toml:2: error: src \"../../etc/passwd\" is not inside templates [wrong-type]"}},
-		{"a template that does not parse", []string{"conf.d/a.toml", resourceToml(src, dest, all), "templates/a", "x\n{{getvv \"/\"}}"}, []string{
-			"templates/a:2: error: function \"getvv\" not defined [template]\n    hint: did you mean \"getv\"?"}},
 		{"a relative destination", []string{"conf.d/a.toml", resourceToml(src, `dest = "bird.cfg"`, all), "templates/a", ""}, []string{"conf.d/a.toml:3: error: dest \"bird.cfg\" is not an absolute path [wrong-type]"}},
 		{"bad modes", []string{"conf.d/a.toml", resourceToml(src, dest, all, `mode = "rw"`), "templates/a", ""}, []string{"conf.d/a.toml:5: error: mode \"rw\" is not an octal number [wrong-type]\n    hint: " + octalHint}},
 		{"an owner that is not there", []string{"conf.d/a.toml", resourceToml(src, dest, all, `owner = "nobody-of-that-name"`), "templates/a", ""}, []string{
 			"conf.d/a.toml:5: error: there is no user \"nobody-of-that-name\" on this system [enum]\n    hint: write a number if only another container knows the name"}},
 		{"two words about the owner", []string{"conf.d/a.toml", resourceToml(src, dest, all, `owner = "0"`, "uid = 0"), "templates/a", ""}, []string{"conf.d/a.toml:5: error: owner excludes uid and gid [conflict]\n    hint: keep one of them"}},
 		{"a number out of range", []string{"conf.d/a.toml", resourceToml(src, dest, all, "uid = -1"), "templates/a", ""}, []string{"conf.d/a.toml:5: error: uid -1 is out of range [range]"}},
-		{"two with one destination", []string{"conf.d/a.toml", resourceToml(src, dest, all), "conf.d/b.toml", resourceToml(src, dest, all), "templates/a", ""}, []string{
-			"conf.d/b.toml:3: error: target \"b\": /etc/bird/bird.cfg is a file of target \"a\" at conf.d/a.toml already [conflict]\n    hint: give one of them another directory"}},
 	} {
 		t.Run(tt.rule, func(t *testing.T) {
 			root := tree(t, tt.files...)
@@ -217,7 +228,7 @@ func TestConfdirErrors(t *testing.T) {
 		{ConfdirOptions{Sockets: map[string]string{"bird7": "/x"}}, root + ": error: there is a socket for target \"bird7\", but no such target; there is: bird [enum]"},
 	} {
 		tt.options.Dir = root
-		if c, problems := LoadConfdir(tt.options); c != nil || !slices.Contains(relative(problems, root), strings.ReplaceAll(tt.want, root+"/", "")) {
+		if c, problems := LoadConfdir(tt.options); c != nil || !slices.Contains(relative(problems, root), tt.want) {
 			t.Errorf("got %q, want %q", relative(problems, root), tt.want)
 		}
 	}
@@ -266,10 +277,106 @@ func TestConfdirGroups(t *testing.T) {
 			}
 		})
 	}
-	got, problems := group(t, "conf.d/a.toml", resourceToml(src, to("a.cfg"), all, reload), "conf.d/b.toml", resourceToml(src, to("b.cfg"), all, reload))
-	want := []string{"conf.d/a.toml:5: warning: several files have this command to reload a daemon, and nothing tells which of them it starts with: a.cfg, b.cfg; a.cfg is taken for it [conflict]\n    hint: give that one a check_cmd, or include the others in it"}
-	if diff := cmp.Diff(want, problems); diff != "" || got != "bird: a.cfg b.cfg" {
-		t.Errorf("got %s (-want +got):\n%s", got, diff)
+}
+
+// What is wrong with one resource costs its own daemon at most, and nothing is guessed about
+// the file that a daemon starts with.
+func TestConfdirIsolation(t *testing.T) {
+	to := func(name string) string { return `dest = "/etc/bird/` + name + `"` }
+	good := []string{"conf.d/good.toml", resourceToml(src, `dest = "/etc/good/bird6.cfg"`, all, `check_cmd = "bird6 -p -c {{.src}}"`), "templates/a", "router id 1.2.3.4;"}
+	const kept = "bird6: bird6.cfg"
+	const undecided = "error: nothing tells which file BIRD starts with, so that these are left out: "
+	const remedy = " [conflict]\n    hint: give the resource of that file a check_cmd, such as bird -p -c {{.src}}"
+	for _, tt := range []struct {
+		rule  string
+		files []string
+		want  string
+		said  []string
+	}{
+		{"included files without the one that includes them", []string{"conf.d/a.toml", resourceToml(src, to("bird_aggr.cfg"), all, reload), "conf.d/b.toml", resourceToml(src, to("bird_ipam.cfg"), all, reload)},
+			kept, []string{"conf.d/a.toml:5: " + undecided + "bird_aggr.cfg, bird_ipam.cfg" + remedy}},
+		{"one of them", []string{"conf.d/a.toml", resourceToml(src, to("bird_aggr.cfg"), all, reload)}, kept, []string{"conf.d/a.toml:5: " + undecided + "bird_aggr.cfg" + remedy}},
+		{"and the main one has an error", []string{"conf.d/a.toml", resourceToml(src, to("bird_aggr.cfg"), all, reload), "conf.d/b.toml", resourceToml(src, to("bird.cfg"), all, check, reload, "mode = 1")},
+			kept, []string{"conf.d/b.toml:7: error: template.mode: a number stands where text belongs [wrong-type]"}},
+		{"the main one by its name", []string{"conf.d/a.toml", resourceToml(src, to("bird_aggr.cfg"), all, reload), "conf.d/b.toml", resourceToml(src, to("bird.conf"), all, reload)},
+			"bird: bird.conf bird_aggr.cfg; " + kept, nil},
+		{"two daemons with one command", []string{"conf.d/a.toml", resourceToml(src, to("x.cfg"), all, `reload_cmd = "reload-all"`), "conf.d/b.toml", resourceToml(`src = "m"`, to("bird.cfg"), all, check, `reload_cmd = "reload-all"`),
+			"conf.d/c.toml", resourceToml(src, to("bird2.cfg"), all, `check_cmd = "bird2 -p -c {{.src}}"`, `reload_cmd = "reload-all"`), "conf.d/d.toml", resourceToml(src, to("y.cfg"), all, `reload_cmd = "reload-all"`), "templates/m", `include "x.cfg";`},
+			"bird: bird.cfg x.cfg; bird2: bird2.cfg; " + kept, []string{"conf.d/d.toml:5: error: several daemons have this reload_cmd, and none of them includes y.cfg; it is left out [conflict]\n    hint: include it in the file of its daemon, or give each daemon a reload_cmd of its own"}},
+		{"two with one destination", []string{"conf.d/a.toml", resourceToml(src, to("bird.cfg"), all, check), "conf.d/b.toml", resourceToml(src, to("bird.cfg"), all, check)},
+			"bird: bird.cfg; " + kept, []string{"conf.d/b.toml:3: error: /etc/bird/bird.cfg is made by conf.d/a.toml already; this resource is left out [conflict]\n    hint: keep one of the two"}},
+	} {
+		t.Run(tt.rule, func(t *testing.T) {
+			root := tree(t, append(tt.files, good...)...)
+			c, problems := confdir(t, ConfdirOptions{Dir: root, Reload: ReloadCommand})
+			var out []string
+			for _, target := range c.Targets {
+				var of []string
+				for _, f := range target.Files {
+					of = append(of, f.Name)
+				}
+				out = append(out, target.Name+": "+strings.Join(of, " "))
+			}
+			if got := strings.Join(out, "; "); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+			if diff := cmp.Diff(tt.said, relative(problems, root)); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A template that does not load is one that fails: its target is there, and others are rendered.
+func TestConfdirTemplatesThatDoNotLoad(t *testing.T) {
+	for _, tt := range []struct {
+		rule, src string
+		files     []string
+		want      string
+	}{
+		{"not there", "bird.tmp", []string{"templates/bird.tmpl", ""}, "conf.d/a.toml:2: error: there is no template templates/bird.tmp [unreadable]\n    hint: did you mean \"bird.tmpl\"?"},
+		{"a link to nothing", "l", []string{"templates/l", "->..data/l"}, "conf.d/a.toml:2: error: template templates/l is a link to ..data/l, which is not there [unreadable]"},
+		{"an unknown function", "b", []string{"templates/b", "x\n{{getvv \"/\"}}"}, "templates/b:2: error: function \"getvv\" not defined [template]\n    hint: did you mean \"getv\"?"},
+		{"half a template", "b", []string{"templates/b", "{{if"}, "templates/b:1: error: unclosed action [template]"},
+	} {
+		t.Run(tt.rule, func(t *testing.T) {
+			root := tree(t, append(tt.files, "conf.d/a.toml", resourceToml(`src = "`+tt.src+`"`, dest, all, check), "conf.d/b.toml", resourceToml(src, `dest = "/etc/bird6/bird.cfg"`, all, `check_cmd = "bird6 -p"`), "templates/a", "fine")...)
+			c, problems := confdir(t, ConfdirOptions{Dir: root})
+			if len(c.Targets) != 2 || problems != nil {
+				t.Fatalf("got %+v, %v", c.Targets, problems)
+			}
+			files, problems := c.Set().Render(c.Targets[0].Target, input(t))
+			if diff := cmp.Diff([]string{tt.want}, relative(problems, root)); diff != "" || files != nil {
+				t.Errorf("%v (-want +got):\n%s", files, diff)
+			}
+			if files, _ := c.Set().Render(c.Targets[1].Target, input(t)); len(files) != 1 || string(files[0].Data) != "fine" {
+				t.Errorf("the other one is %v", files)
+			}
+		})
+	}
+}
+
+// All templates are for one release of Calico, which any of them can tell.
+func TestConfdirReleases(t *testing.T) {
+	more := strings.Replace(all, `"/"`, `"/calico/bgpconfig"`, 1)
+	for _, tt := range []struct {
+		keys    [2]string
+		options confd.Generation
+		want    string
+	}{
+		{[2]string{all, all}, "", "old"}, {[2]string{all, more}, "", "new"}, {[2]string{more, more}, "", "new"},
+		{[2]string{more, more}, confd.Only332, "old"}, {[2]string{all, all}, confd.From333, "new"},
+	} {
+		const text = `{{if eq (getBGPConfig 4 .).PeerDebugMode "debug { states };"}}old{{else}}new{{end}}`
+		root := tree(t, "conf.d/a.toml", resourceToml(src, dest, tt.keys[0], check), "conf.d/b.toml", resourceToml(src, `dest = "/etc/else/bird.cfg"`, tt.keys[1], check), "templates/a", text)
+		c, _ := confdir(t, ConfdirOptions{Dir: root, Generation: tt.options})
+		in := input(t)
+		in.Views.IPv4.LogLevel = calico.LogInfo
+		for _, target := range c.Targets {
+			if files, problems := c.Set().Render(target.Target, in); files == nil || string(files[0].Data) != tt.want {
+				t.Errorf("%v: %s is %v, %v, want %s", tt.keys, target.Name, files, problems, tt.want)
+			}
+		}
 	}
 }
 

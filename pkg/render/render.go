@@ -47,15 +47,19 @@ func (s *Set) Render(t Target, in Input) ([]File, []calico.Problem) {
 	secrets := passwords(in)
 	execute := s.executor(in)
 	for _, spec := range t.Files {
-		data, err := execute(spec)
+		if p, broken := s.broken[spec.Template]; broken {
+			problems = append(problems, p)
+			continue
+		}
+		data, secret, err := execute(spec)
 		if err != nil {
 			p := templateProblem(err)
 			p.Message, p.Hint = Conceal(in, p.Message), Conceal(in, p.Hint)
 			problems = append(problems, p)
 			continue
 		}
-		problems = append(problems, unprinted(spec.Name, data, secrets)...)
-		files = append(files, File{Name: spec.Name, Data: data, HasSecret: holdsSecret(data, secrets), Mode: spec.Mode, Owner: spec.Owner})
+		problems = append(problems, s.unprinted(spec.Name, data, secrets)...)
+		files = append(files, File{Name: spec.Name, Data: data, HasSecret: secret || holdsSecret(data, secrets), Mode: spec.Mode, Owner: spec.Owner})
 	}
 	if len(problems) > 0 {
 		return nil, problems
@@ -75,13 +79,20 @@ func (s *Set) unused(t Target, in Input, files []File) []calico.Problem {
 		Hint:    "write " + statement + " N; beside router id, with N from the key graceful_restart_wait: see docs/migrating-from-confd.md"}}
 }
 
-// executor returns what makes the files of one target.
-func (s *Set) executor(in Input) func(FileSpec) ([]byte, error) {
+// executor returns what makes the files of one target, and tells whether a template was given
+// a password that need not be in the file as it is.
+func (s *Set) executor(in Input) func(FileSpec) ([]byte, bool, error) {
 	if s.confd == nil {
-		return func(spec FileSpec) ([]byte, error) { return s.execute(spec, in.Views) }
+		return func(spec FileSpec) ([]byte, bool, error) {
+			data, err := s.execute(spec, in.Views)
+			return data, false, err
+		}
 	}
 	data := &confd.Data{Source: keys.Source{Cluster: in.Cluster, Node: in.Node, Options: in.Options, Views: in.Views}, Getenv: in.Getenv}
-	return func(spec FileSpec) ([]byte, error) { return s.confd[spec.Template].Execute(data) }
+	return func(spec FileSpec) ([]byte, bool, error) {
+		out, err := s.confd[spec.Template].Execute(data)
+		return out.Data, out.SawSecret, err
+	}
 }
 
 // execute makes one file. One of a family that the target does not have is still there,
@@ -144,6 +155,27 @@ func firstMark(data []byte) (mark string, at int) {
 		}
 	}
 	return mark, at
+}
+
+// badPrintf is what printf of text/template leaves where it could not print a value. Templates
+// written for confd are refused for nothing else: what they print is seen to while they run.
+var badPrintf = regexp.MustCompile(`%![a-zA-Z]?\([^)\n]*\)`)
+
+func (s *Set) unprinted(file string, data []byte, secrets [][]byte) []calico.Problem {
+	if s.confd == nil {
+		return unprinted(file, data, secrets)
+	}
+	for _, secret := range secrets {
+		data = bytes.ReplaceAll(data, []byte(`"`+string(secret)+`"`), nil)
+	}
+	at := badPrintf.FindIndex(data)
+	if at == nil {
+		return nil
+	}
+	return []calico.Problem{{Severity: calico.Error, Rule: calico.RuleTemplate,
+		Position: calico.Position{File: file, Line: bytes.Count(data[:at[0]], []byte("\n")) + 1},
+		Message:  fmt.Sprintf("the rendered line contains %q, which printf writes for a value that is not there or of another type than its verb", data[at[0]:at[1]]),
+		Hint:     "test the value first, or print it with %v"}}
 }
 
 func unprinted(file string, data []byte, secrets [][]byte) []calico.Problem {

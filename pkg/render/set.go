@@ -9,6 +9,7 @@ import (
 	"text/template"
 
 	"github.com/birdconfd/birdconfd/pkg/bgp"
+	"github.com/birdconfd/birdconfd/pkg/calico"
 	"github.com/birdconfd/birdconfd/pkg/render/confd"
 	"github.com/birdconfd/birdconfd/templates"
 )
@@ -21,6 +22,8 @@ type Target struct {
 	// Binary is the daemon's program, which checks the files: a name, or an absolute path.
 	Binary string
 	Files  []FileSpec // the first is the one BIRD starts with
+	// Beside are absolute patterns (path.Match) of files that Files include and nobody makes here.
+	Beside []string
 }
 
 // Main is the name of the file that BIRD starts with.
@@ -71,6 +74,8 @@ type Set struct {
 	tmpl    *template.Template
 	// confd has templates written for confd, by FileSpec.Template; nil in a set of our own.
 	confd map[string]*confd.Template
+	// broken has what is wrong with those of them that do not load.
+	broken map[string]calico.Problem
 }
 
 // IsConfd tells that the templates were written for confd: they see the whole cluster, and

@@ -139,6 +139,57 @@ func TestConfdTemplatesThatFail(t *testing.T) {
 	}
 }
 
+// What does not load costs its own target only: at the start, when it is edited, and when it is
+// mended. A file of conf.d that has gone never makes BIRD start with another one.
+func TestConfdPartsThatDoNotLoad(t *testing.T) {
+	s := newSetup(t, 2)
+	at := s.confdir("3.33", render.ConfdirOptions{})
+	other := "[template]\nsrc = \"other\"\ndest = \"" + s.out + "/other.conf\"\nprefix = \"/calico\"\nkeys = [\"/\"]\n"
+	s.put(at, "conf.d/other.toml", other+"mode = 1\n")
+	s.put(at, "templates/other", "{{getvv}}")
+	s.start()
+	s.applied(mesh(2))
+	if p := s.problem(calico.RuleWrongType); filepath.Base(p.Position.File) != "other.toml" {
+		t.Errorf("the problem is %v", p)
+	}
+	s.put(at, "conf.d/other.toml", other)
+	s.until("the template is the next thing that is wrong", func() bool { return strings.Contains(s.problem("template").Message, "getvv") })
+	s.put(at, "templates/other", "fine")
+	s.until("it is fine", func() bool { return s.file("other.conf") == "fine" })
+
+	before := s.reloads()
+	if err := os.Rename(filepath.Join(at, "conf.d", "bird.toml"), filepath.Join(at, "bird.toml")); err != nil {
+		t.Fatal(err)
+	}
+	s.until("it is missed", func() bool { return strings.Contains(s.problem(calico.RuleConflict).Message, "nothing tells which file BIRD starts with") })
+	s.put(at, "templates/other", "finer")
+	if got := s.sessions(); !slices.Equal(got, []string{mesh(2)}) || s.reloads() != before {
+		t.Errorf("BIRD runs %v after %d reloads", got, s.reloads()-before)
+	}
+	s.end() // and the next start finds it so
+	s.start()
+	s.until("it is read", func() bool { return s.file("other.conf") == "finer" })
+	if got := s.sessions(); !slices.Equal(got, []string{mesh(2)}) || s.reloads() != before {
+		t.Errorf("BIRD runs %v after %d reloads", got, s.reloads()-before)
+	}
+}
+
+// A file that is included and that no template makes is found by the check too.
+func TestConfdIncludesOfOtherFiles(t *testing.T) {
+	s := newSetup(t, 2)
+	at := s.confdir("3.33", render.ConfdirOptions{})
+	main := filepath.Join("templates", "bird.cfg.template")
+	s.put(at, main, read(filepath.Join(at, main))+"\ninclude \"local.cfg\";\n")
+	s.start()
+	s.until("BIRD misses it", func() bool { return strings.Contains(s.problem("bird-check").Message, "local.cfg") })
+	s.put(s.out, "local.cfg", "protocol static mine { }\n")
+	s.put(at, main, read(filepath.Join(at, main))+"\n# there now\n")
+	s.applied("# there now")
+	if got := protocols(t, s.bird, "Static"); !slices.Contains(got, "mine") {
+		t.Errorf("BIRD runs %v", got)
+	}
+}
+
 // Commands of conf.d: a check that refuses keeps what is there, a reload that fails is seen
 // and tried again until it works (R3).
 func TestConfdCommands(t *testing.T) {

@@ -142,6 +142,7 @@ func (r *run) config(v *bgp.View) *Config {
 		if _, ok := exports[p.Export]; !ok {
 			exports[p.Export] = exportFilter(policies[p.Export], v)
 		}
+		r.secret = r.secret || p.Password.IsSet() && r.template.Calls[".Password"]
 		out := r.peer(p)
 		out.ImportFilter, out.ExportFilter = imports[p.Import], exports[p.Export]
 		c.Peers = append(c.Peers, out)

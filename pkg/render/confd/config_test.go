@@ -35,7 +35,7 @@ func TestGenerations(t *testing.T) {
 		{"keys only", `{{getv "/a"}}`, []string{"/bgpconfig"}, UpTo331},
 		{"the object", `{{getBGPConfig 4 .}}`, []string{"/bgp/v1"}, Only332},
 		{"the object and its trigger", `{{getBGPConfig 4 .}}`, []string{"/bgp/v1", "/bgpconfig"}, From333},
-		{"all keys", `{{getBGPConfig 4 .}}`, []string{"/"}, From333},
+		{"all keys, but not by name", `{{getBGPConfig 4 .}}`, []string{"/", "/bgp"}, Only332},
 		{"inside something else", `{{define "x"}}{{with (getBGPConfig 4 $)}}{{.NodeName}}{{end}}{{end}}`, nil, Only332},
 	} {
 		tmpl, err := Parse(Spec{Label: "t", Prefix: "/calico", Keys: tt.keys}, []byte(tt.text))
@@ -90,7 +90,7 @@ func TestConfig(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, string(got)); diff != "" {
+		if diff := cmp.Diff(want, string(got.Data)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", g, diff)
 		}
 	}
@@ -120,7 +120,7 @@ func TestConfigTexts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(tt.want, string(got)); diff != "" {
+		if diff := cmp.Diff(tt.want, string(got.Data)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.rule, diff)
 		}
 	}
@@ -140,7 +140,7 @@ func TestConfigPeers(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := strings.Replace(mesh, "%", ttl[0], 1) + strings.Replace(tor, "%", ttl[1], 1)
-		if diff := cmp.Diff(want, string(got)); diff != "" {
+		if diff := cmp.Diff(want, string(got.Data)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", g, diff)
 		}
 	}
@@ -177,7 +177,7 @@ if (defined(source) && source = RTS_BGP && defined(bgp_local_pref)) then {
     reject;
 ==
 `
-	if diff := cmp.Diff(want, string(got)); diff != "" || err != nil {
+	if diff := cmp.Diff(want, string(got.Data)); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }

@@ -2,7 +2,6 @@ package confd
 
 import (
 	"fmt"
-	"strings"
 	"text/template"
 	"text/template/parse"
 )
@@ -72,28 +71,32 @@ func (g guard) pipe(p *parse.PipeNode) {
 		return
 	}
 	for _, c := range p.Cmds {
-		function := ""
-		for i, a := range c.Args {
+		for _, a := range c.Args {
 			switch a := a.(type) {
 			case *parse.IdentifierNode:
 				g.template.Calls[a.Ident] = true
-				if i == 0 {
-					function = a.Ident
-				}
+			case *parse.FieldNode:
+				g.fields(a.Ident)
+			case *parse.VariableNode:
+				g.fields(a.Ident)
 			case *parse.StringNode:
 				g.template.Texts = append(g.template.Texts, a.Text)
-			case *parse.NumberNode:
-				if (function == "getBGPConfig" || strings.HasSuffix(function, "FilterFuncs") || function == "bgpFilterBIRDFuncs") && a.IsInt {
-					g.template.Versions[int(a.Int64)] = true
-				}
 			case *parse.PipeNode:
 				g.pipe(a)
 			case *parse.ChainNode:
+				g.fields(a.Field)
 				if inner, ok := a.Node.(*parse.PipeNode); ok {
 					g.pipe(inner)
 				}
 			}
 		}
+	}
+}
+
+// fields notes the names of fields, with a dot before them.
+func (g guard) fields(names []string) {
+	for _, n := range names {
+		g.template.Calls["."+n] = true
 	}
 }
 

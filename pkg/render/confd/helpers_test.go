@@ -93,7 +93,7 @@ func execute(t *testing.T, d *Data, text string) (string, error) {
 		t.Fatal(err)
 	}
 	out, err := tmpl.Execute(d)
-	return string(out), err
+	return string(out.Data), err
 }
 
 func must(t *testing.T, d *Data, text string) string {

@@ -37,22 +37,34 @@ func (r *run) keyFunctions() template.FuncMap {
 		"exists": func(key string) bool { return r.keys().Exists(key) },
 		"get": func(key string) (memkv.KVPair, error) {
 			kv, err := r.keys().Get(key)
+			r.sees(kv)
 			return kv, r.missing(err)
 		},
 		"getv": func(key string, otherwise ...string) (string, error) {
 			v, err := r.keys().GetValue(key, otherwise...)
+			r.sees(memkv.KVPair{Key: key, Value: v})
 			return v, r.missing(err)
 		},
 		"gets": func(pattern string) (memkv.KVPairs, error) {
 			out, err := r.keys().GetAll(pattern)
+			r.sees(out...)
 			return out, badPattern(pattern, err)
 		},
 		"getvs": func(pattern string) ([]string, error) {
+			all, _ := r.keys().GetAll(pattern) // the error comes once more
+			r.sees(all...)
 			out, err := r.keys().GetAllValues(pattern)
 			return out, badPattern(pattern, err)
 		},
 		"ls":    func(path string) []string { return r.keys().List(path) },
 		"lsdir": func(path string) []string { return r.keys().ListDir(path) },
+	}
+}
+
+// sees notes whether a value that the template gets holds a password.
+func (r *run) sees(pairs ...memkv.KVPair) {
+	for _, kv := range pairs {
+		r.secret = r.secret || path.Base(kv.Key) == keys.MeshPassword || strings.Contains(kv.Value, keys.HasPassword)
 	}
 }
 
@@ -89,6 +101,9 @@ func (r *run) hint(key string) string {
 		return fmt.Sprintf("keys are written in their shortest form: %q", clean)
 	}
 	absolute := path.Join(base, clean)
+	if r.keys().IsEmpty() {
+		return fmt.Sprintf("the prefix and the keys of %s match nothing in Calico's tree, which begins with %s", t.Resource, keys.Root)
+	}
 	if !covers(cover, absolute) {
 		add := path.Dir(clean)
 		if add == "/" {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"text/template"
 	"text/template/parse"
 	"time"
@@ -36,13 +37,12 @@ type Spec struct {
 // Template is a template that has been parsed.
 type Template struct {
 	Spec
-	// Calls has the names of the functions that it calls anywhere.
+	// Calls has the names of the functions that it calls anywhere, and of the fields that it
+	// asks for, these with a dot before them.
 	Calls map[string]bool
 	// Texts are the strings and the text in it, for whoever looks for something.
 	Texts []string
-	// Versions are the numbers handed to getBGPConfig and bgpFilterBIRDFuncs.
-	Versions map[int]bool
-	tmpl     *template.Template
+	tmpl  *template.Template
 }
 
 // Limits bound the execution of templates. Zero values take the defaults.
@@ -63,7 +63,7 @@ func Parse(spec Spec, text []byte) (*Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Template{Spec: spec, Calls: map[string]bool{}, Versions: map[int]bool{}, tmpl: tmpl}
+	t := &Template{Spec: spec, Calls: map[string]bool{}, tmpl: tmpl}
 	for _, d := range tmpl.Templates() {
 		if d.Tree == nil || d.Root == nil {
 			continue
@@ -79,12 +79,12 @@ func Parse(spec Spec, text []byte) (*Template, error) {
 }
 
 // generationOf tells the generations apart by what they need: getBGPConfig was not there up
-// to 3.31, and since 3.33 depends on a key that was not there before.
+// to 3.31, and since 3.33 depends on a key that was not there before, which is then named.
 func generationOf(t *Template) Generation {
 	if !t.Calls["getBGPConfig"] {
 		return UpTo331
 	}
-	if _, cover := keys.Expand(t.Prefix, t.Keys, ""); covers(cover, keys.Trigger) {
+	if _, cover := keys.Expand(t.Prefix, t.Keys, ""); slices.Contains(cover, keys.Trigger) {
 		return From333
 	}
 	return Only332
@@ -113,8 +113,8 @@ func (d *Data) store(t *Template) *keys.Store {
 // ErrLimit is why a template was stopped.
 var ErrLimit = errors.New("the template was stopped")
 
-// Execute makes the file. The error is an *Error or one of text/template.
-func (t *Template) Execute(d *Data) (out []byte, err error) {
+// Execute makes a file. The error is an *Error or one of text/template.
+func (t *Template) Execute(d *Data) (out Output, err error) {
 	if d.started.IsZero() {
 		d.started = time.Now()
 	}
@@ -127,7 +127,7 @@ func (t *Template) Execute(d *Data) (out []byte, err error) {
 	}
 	tmpl, err := t.tmpl.Clone()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", t.Label, err)
+		return out, fmt.Errorf("%s: %w", t.Label, err)
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -136,11 +136,18 @@ func (t *Template) Execute(d *Data) (out []byte, err error) {
 	}()
 	if err := tmpl.Funcs(functions(r)).Execute(r, handle{r}); err != nil {
 		if placed, ok := errors.AsType[*Error](err); ok {
-			return nil, placed
+			return out, placed
 		}
-		return nil, err
+		return out, err
 	}
-	return r.out.Bytes(), nil
+	return Output{Data: r.out.Bytes(), SawSecret: r.secret}, nil
+}
+
+// Output is what a template makes. SawSecret tells that the template was given a password,
+// whatever it made of it.
+type Output struct {
+	Data      []byte
+	SawSecret bool
 }
 
 // Error is what is wrong at a place in a template, when text/template does not know better.
@@ -167,6 +174,7 @@ type run struct {
 	limits   Limits
 	steps    int
 	depth    int
+	secret   bool
 	out      bytes.Buffer
 	store    *keys.Store
 	configs  map[int]*Config

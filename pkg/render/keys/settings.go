@@ -57,6 +57,13 @@ func (b *builder) shared(d *dir, c *calico.BGPConfiguration) {
 	d.optional(string(c.GracefulRestartWaitFor), "graceful_restart_wait_for")
 }
 
+// MeshPassword is the name of the key with the password of the mesh, and HasPassword stands in
+// the value of each peering that has one.
+const (
+	MeshPassword = "node_mesh_password"
+	HasPassword  = `"password":"`
+)
+
 // former are the keys that Calico had up to 3.31, and in part 3.32.
 func (b *builder) former(d *dir, c *calico.BGPConfiguration) {
 	d.optional(ranges(c.ServiceExternalIPs), "svc_external_ips")
@@ -72,7 +79,7 @@ func (b *builder) former(d *dir, c *calico.BGPConfiguration) {
 	}
 	d.optional(seconds(c.NodeMeshMaxRestartTime), "node_mesh_restart_time")
 	if pw, ok := b.peerings.MeshPassword(); ok && pw.IsSet() {
-		d.set(pw.Reveal(), "node_mesh_password")
+		d.set(pw.Reveal(), MeshPassword)
 	}
 	d.optional(string(c.ProgramClusterRoutes), "program_cluster_routes")
 }

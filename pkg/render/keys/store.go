@@ -52,6 +52,9 @@ func (s *Store) hasBelow(d *dir, at string) bool {
 // find returns the place of a clean key, which need not be seen; nil when there is none.
 func (s *Store) find(key string) *dir { return s.root.at(elementsOf(key)) }
 
+// IsEmpty tells that nothing at all is seen.
+func (s *Store) IsEmpty() bool { return !s.hasAny(s.root, s.base) }
+
 // Exists tells whether a key has a value.
 func (s *Store) Exists(key string) bool {
 	_, err := s.Get(key)

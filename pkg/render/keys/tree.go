@@ -98,7 +98,7 @@ func Expand(prefix string, wanted []string, node string) (string, []string) {
 		prefix = "/" + prefix
 	}
 	prefix = strings.Replace(prefix, nodeName, "/"+node, 1)
-	var cover []string
+	cover := []string{} // without any nothing is seen
 	for _, k := range wanted {
 		cover = append(cover, path.Join(prefix, strings.Replace(k, nodeName, "/"+node, 1)))
 	}
