@@ -161,7 +161,9 @@ func TestConfdPartsThatDoNotLoad(t *testing.T) {
 	if err := os.Rename(filepath.Join(at, "conf.d", "bird.toml"), filepath.Join(at, "bird.toml")); err != nil {
 		t.Fatal(err)
 	}
-	s.until("it is missed", func() bool { return strings.Contains(s.problem(calico.RuleConflict).Message, "nothing tells which file BIRD starts with") })
+	s.until("it is missed", func() bool {
+		return strings.Contains(s.problem(calico.RuleConflict).Message, "nothing tells which file BIRD starts with")
+	})
 	s.put(at, "templates/other", "finer")
 	if got := s.sessions(); !slices.Equal(got, []string{mesh(2)}) || s.reloads() != before {
 		t.Errorf("BIRD runs %v after %d reloads", got, s.reloads()-before)
