@@ -68,6 +68,8 @@ func TestReadyConfdir(t *testing.T) {
 	dir := writeConfdir(t, t.TempDir(), "{{broken")
 	socket := filepath.Join(t.TempDir(), "none.ctl")
 	birdconfd(t, "ready", "--confdir="+dir, "--socket=bird="+socket).want(t, 1, socket)
+	writeFile(t, filepath.Join(dir, "conf.d", "other.toml"), "[template]\nmode = 1\n")
+	birdconfd(t, "ready", "--confdir="+dir, "--socket=bird="+socket).want(t, 1, socket)
 	birdconfd(t, "ready", "--confdir="+filepath.Join(dir, "absent")).want(t, 2, "the directory cannot be read")
 }
 

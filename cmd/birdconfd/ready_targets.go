@@ -62,7 +62,7 @@ func (o *readyOptions) configured(env environment) ([]readyTarget, error) {
 	} else {
 		places, problems = render.Places(o.conf)
 	}
-	if calico.HasErrors(problems) {
+	if places == nil && calico.HasErrors(problems) {
 		return nil, startProblems(env, problems)
 	}
 	for _, p := range places {

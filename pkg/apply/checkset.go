@@ -12,10 +12,10 @@ import (
 // checkPrefix begins the names of directories for sets that are only checked.
 const checkPrefix = "birdconfd-check-"
 
-// CheckSet has a set checked, with the files that match patterns beside it (Target.Beside), in a directory for temporary files, which nobody else can
+// CheckSet has a set checked, with what is in another directory beside it (Target.Beside), in a directory for temporary files, which nobody else can
 // read, and leaves nothing there. Names of files in what the check says are without
 // directories. What an earlier process that was killed has left there is removed.
-func CheckSet(ctx context.Context, files []File, beside []string, check func(ctx context.Context, main string) error) error {
+func CheckSet(ctx context.Context, files []File, beside string, check func(ctx context.Context, main string) error) error {
 	sweepChecks()
 	dir, err := os.MkdirTemp("", checkPrefix) // mode 0700
 	if err != nil {

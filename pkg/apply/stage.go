@@ -66,26 +66,27 @@ func (a *Applier) stage(id string, files []File) (err error) {
 	return syncDir(a.state)
 }
 
-// linkBeside makes the files that match the patterns be beside staged files too, for a check
-// that follows includes.
-func linkBeside(dir string, patterns []string, files []File) error {
-	for _, p := range patterns {
-		paths, err := filepath.Glob(p)
-		if err != nil {
-			continue // BIRD will say that it is no pattern
+// linkBeside makes all else that is in a directory be beside staged files too, for a check that
+// follows includes.
+func linkBeside(dir, other string, files []File) error {
+	if other == "" {
+		return nil
+	}
+	entries, err := os.ReadDir(other)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read the directory %s: %w", other, cause(err))
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if name[0] == '.' || slices.ContainsFunc(files, func(f File) bool { return f.Name == name }) {
+			continue
 		}
-		for _, path := range paths {
-			name := filepath.Base(path)
-			if slices.ContainsFunc(files, func(f File) bool { return f.Name == name }) {
-				continue
-			}
-			at := filepath.Join(dir, name)
-			if err := os.Remove(at); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("stage %s: %w", name, cause(err))
-			}
-			if err := os.Symlink(path, at); err != nil {
-				return fmt.Errorf("stage %s: %w", name, cause(err))
-			}
+		at := filepath.Join(dir, name)
+		if err := os.Remove(at); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("stage %s: %w", name, cause(err))
+		}
+		if err := os.Symlink(filepath.Join(other, name), at); err != nil {
+			return fmt.Errorf("stage %s: %w", name, cause(err))
 		}
 	}
 	return nil

@@ -41,9 +41,9 @@ type Target struct {
 	// A file with a password is never readable by others.
 	Mode  fs.FileMode
 	Owner *Owner
-	// Beside are absolute patterns (path.Match) of files that the set includes but that are not of
-	// it. A check finds those that exist beside the staged set.
-	Beside []string
+	// Beside is a directory with other files that the set may include, "" for none. A check finds
+	// them beside the staged set.
+	Beside string
 	// Check judges the staged set that starts with the file main; nil accepts everything.
 	Check func(ctx context.Context, main string) error
 	// Reloader makes the daemon use the files; with nil they are only put in place.

@@ -90,7 +90,7 @@ func loadConfdir(o ConfdirOptions, places bool) (*Config, []calico.Problem) {
 	l.release(resources)
 	for _, g := range group(resources) {
 		for _, of := range l.split(g) {
-			l.target(of)
+			l.target(of, l.birdOf(of))
 		}
 	}
 	for _, t := range l.targets {
@@ -99,7 +99,7 @@ func loadConfdir(o ConfdirOptions, places bool) (*Config, []calico.Problem) {
 	found := l.problems
 	l.problems = nil
 	for _, name := range sortedNames(o.Sockets) {
-		if !l.incomplete && !slices.ContainsFunc(l.targets, func(t placed) bool { return t.Name == name }) {
+		if !l.incomplete && !l.mainless && !slices.ContainsFunc(l.targets, func(t placed) bool { return t.Name == name }) {
 			l.add(calico.Position{File: o.Dir}, newFault(calico.RuleEnum, "", "there is a socket for target %q, but no such target; there is: %s", name, strings.Join(l.names(), ", ")))
 		}
 	}
@@ -152,6 +152,8 @@ type confdirLoader struct {
 	places bool
 	// incomplete tells that a resource was left out, and others may miss it.
 	incomplete bool
+	// mainless tells that there is a target without a main file.
+	mainless bool
 }
 
 func (l *confdirLoader) names() []string {
@@ -225,8 +227,7 @@ func (r *resource) shares(o *resource) bool {
 }
 
 // target makes a target of resources, the main one first.
-func (l *confdirLoader) target(g []*resource) {
-	b := l.birdOf(g)
+func (l *confdirLoader) target(g []*resource, b birdCommand) {
 	main := g[0]
 	out := placed{at: calico.Position{File: main.path}, socketAt: calico.Position{File: main.path}}
 	out.Name = l.nameOf(b, main)
@@ -245,13 +246,9 @@ func (l *confdirLoader) target(g []*resource) {
 				l.warn(r.at("src"), calico.RuleBirdCheck, fmt.Sprintf("the template includes %q by its full path, so that a check reads the file that is in place instead of the new one", name),
 					fmt.Sprintf("write include %q", filepath.Base(name)))
 			}
-			if path := beside(out.Directory, name); filepath.Dir(path) == out.Directory && !slices.ContainsFunc(g, func(o *resource) bool { return o.dest == path }) {
-				out.Beside = append(out.Beside, path)
-			}
 		}
 	}
-	slices.Sort(out.Beside)
-	out.Beside = slices.Compact(out.Beside)
+	out.Beside = out.Directory
 	if l.commands(&out, g, b) {
 		l.targets = append(l.targets, out)
 	}
@@ -270,7 +267,7 @@ func (r *resource) includedBy(others []*resource) bool {
 // split puts the resources of a group in order: the file that a daemon starts with comes
 // first. Where several daemons share a command to reload them, each gets what it includes. To
 // take another file for the one that a daemon starts with would end all its sessions, so that
-// nothing is guessed.
+// nothing is guessed: without one there is nothing to return.
 func (l *confdirLoader) split(g []*resource) [][]*resource {
 	var mains []*resource
 	for _, r := range g {
@@ -282,16 +279,8 @@ func (l *confdirLoader) split(g []*resource) [][]*resource {
 		mains = l.uncheckedMains(g)
 	}
 	switch {
-	case len(mains) == 0 && l.incomplete:
-		return nil // which is most likely what they belong to
 	case len(mains) == 0:
-		l.incomplete = true
-		var names []string
-		for _, r := range g {
-			names = append(names, filepath.Base(r.dest))
-		}
-		l.add(g[0].at("reload_cmd"), newFault(calico.RuleConflict, "give the resource of that file a check_cmd, such as bird -p -c {{.src}}",
-			"nothing tells which file BIRD starts with, so that these are left out: %s", strings.Join(names, ", ")))
+		l.withoutMain(g)
 		return nil
 	case len(mains) == 1:
 		return [][]*resource{append(mains, slices.DeleteFunc(slices.Clone(g), func(r *resource) bool { return r == mains[0] })...)}
@@ -316,6 +305,24 @@ func (l *confdirLoader) split(g []*resource) [][]*resource {
 			"several daemons have this reload_cmd, and none of them includes %s; it is left out", filepath.Base(r.dest)))
 	}
 	return out
+}
+
+// withoutMain makes a target of files that BIRD includes in one that is not made here: they are
+// not known to be right by themselves, and only the command can make BIRD read them.
+func (l *confdirLoader) withoutMain(g []*resource) {
+	var names []string
+	for _, r := range g {
+		names = append(names, filepath.Base(r.dest))
+	}
+	list := strings.Join(names, ", ")
+	if l.incomplete { // what is missing may be the very file
+		l.warn(g[0].at("reload_cmd"), calico.RuleConflict, "these files are left out, since the one that BIRD starts with may be that of a resource with an error: "+list, "")
+		return
+	}
+	l.warn(g[0].at("reload_cmd"), calico.RuleConflict, "nothing tells which file BIRD starts with, so that these are put in place unchecked, and BIRD is told by reload_cmd: "+list,
+		"if one of them is that file, give its resource a check_cmd, such as bird -p -c {{.src}}")
+	l.mainless = true
+	l.target(g, birdCommand{})
 }
 
 // uncheckedMains finds what a daemon may start with where no check tells: a file that includes

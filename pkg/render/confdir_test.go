@@ -35,7 +35,7 @@ func confdir(t *testing.T, o ConfdirOptions) (*Config, []calico.Problem) {
 }
 
 // ofConfd compares targets without their templates.
-var ofConfd = cmp.Options{plain, cmpopts.IgnoreFields(FileSpec{}, "Template")}
+var ofConfd = cmp.Options{plain, cmpopts.IgnoreFields(FileSpec{}, "Template"), cmpopts.IgnoreFields(Target{}, "Beside")}
 
 func names(specs ...string) []FileSpec {
 	var out []FileSpec
@@ -57,6 +57,9 @@ func TestConfdirOfCalicoNode(t *testing.T) {
 	}}
 	if diff := cmp.Diff(want, c.Targets, ofConfd); diff != "" || problems != nil {
 		t.Errorf("%v (-want +got):\n%s", problems, diff)
+	}
+	if c.Targets[0].Beside != c.Targets[0].Directory {
+		t.Errorf("other files are taken from %q", c.Targets[0].Beside)
 	}
 	if !c.Set().IsConfd() {
 		t.Error("it is not a set of confd")
@@ -148,8 +151,8 @@ func TestConfdirTargets(t *testing.T) {
 			problems: []string{"conf.d/a.toml: info: getBGPConfig is as in Calico 3.32, since no resource has /bgpconfig among its keys, as there is since 3.33 [template]\n    hint: --calico-release says otherwise"}},
 		{rule: "a file of IPv6 by its keys", template: `{{ls (printf "/bgp/v1/host/%s/peer_v6" "a")}}`, fields: []string{check},
 			want: TargetConfig{Target: Target{Name: "bird", Binary: "bird", Families: []bgp.Family{bgp.IPv6}}, Check: CheckRequire}},
-		{rule: "files that nobody makes here", template: `include "/etc/bird/more.cfg"; include "local*.conf"; include "/etc/else.conf";`, fields: []string{check},
-			want: TargetConfig{Target: Target{Name: "bird", Binary: "bird", Beside: []string{"/etc/bird/local*.conf", "/etc/bird/more.cfg"}}, Check: CheckRequire}},
+		{rule: "files that nobody makes here", template: `include "/etc/bird/more.cfg"; include "local*.conf"; include "deep/er/*.conf"; include "../up.conf";`, fields: []string{check},
+			want: TargetConfig{Target: Target{Name: "bird", Binary: "bird"}, Check: CheckRequire}},
 		{rule: "a file that is never the same", template: `{{datetime}}`,
 			want:     TargetConfig{Target: Target{Name: "a"}, Check: CheckOff},
 			problems: []string{"templates/a: warning: datetime makes the file another one each time it is made, and so has BIRD reloaded with each change of the cluster [template]\n    hint: leave it out"}},
@@ -285,8 +288,8 @@ func TestConfdirIsolation(t *testing.T) {
 	to := func(name string) string { return `dest = "/etc/bird/` + name + `"` }
 	good := []string{"conf.d/good.toml", resourceToml(src, `dest = "/etc/good/bird6.cfg"`, all, `check_cmd = "bird6 -p -c {{.src}}"`), "templates/a", "router id 1.2.3.4;"}
 	const kept = "bird6: bird6.cfg"
-	const undecided = "error: nothing tells which file BIRD starts with, so that these are left out: "
-	const remedy = " [conflict]\n    hint: give the resource of that file a check_cmd, such as bird -p -c {{.src}}"
+	const undecided = "warning: nothing tells which file BIRD starts with, so that these are put in place unchecked, and BIRD is told by reload_cmd: "
+	const remedy = " [conflict]\n    hint: if one of them is that file, give its resource a check_cmd, such as bird -p -c {{.src}}"
 	for _, tt := range []struct {
 		rule  string
 		files []string
@@ -294,10 +297,11 @@ func TestConfdirIsolation(t *testing.T) {
 		said  []string
 	}{
 		{"included files without the one that includes them", []string{"conf.d/a.toml", resourceToml(src, to("bird_aggr.cfg"), all, reload), "conf.d/b.toml", resourceToml(src, to("bird_ipam.cfg"), all, reload)},
-			kept, []string{"conf.d/a.toml:5: " + undecided + "bird_aggr.cfg, bird_ipam.cfg" + remedy}},
-		{"one of them", []string{"conf.d/a.toml", resourceToml(src, to("bird_aggr.cfg"), all, reload)}, kept, []string{"conf.d/a.toml:5: " + undecided + "bird_aggr.cfg" + remedy}},
+			"a: bird_aggr.cfg bird_ipam.cfg; " + kept, []string{"conf.d/a.toml:5: " + undecided + "bird_aggr.cfg, bird_ipam.cfg" + remedy}},
+		{"one of them", []string{"conf.d/a.toml", resourceToml(src, to("bird_aggr.cfg"), all, reload)}, "a: bird_aggr.cfg; " + kept, []string{"conf.d/a.toml:5: " + undecided + "bird_aggr.cfg" + remedy}},
 		{"and the main one has an error", []string{"conf.d/a.toml", resourceToml(src, to("bird_aggr.cfg"), all, reload), "conf.d/b.toml", resourceToml(src, to("bird.cfg"), all, check, reload, "mode = 1")},
-			kept, []string{"conf.d/b.toml:7: error: template.mode: a number stands where text belongs [wrong-type]"}},
+			kept, []string{"conf.d/b.toml:7: error: template.mode: a number stands where text belongs [wrong-type]",
+				"conf.d/a.toml:5: warning: these files are left out, since the one that BIRD starts with may be that of a resource with an error: bird_aggr.cfg [conflict]"}},
 		{"the main one by its name", []string{"conf.d/a.toml", resourceToml(src, to("bird_aggr.cfg"), all, reload), "conf.d/b.toml", resourceToml(src, to("bird.conf"), all, reload)},
 			"bird: bird.conf bird_aggr.cfg; " + kept, nil},
 		{"two daemons with one command", []string{"conf.d/a.toml", resourceToml(src, to("x.cfg"), all, `reload_cmd = "reload-all"`), "conf.d/b.toml", resourceToml(`src = "m"`, to("bird.cfg"), all, check, `reload_cmd = "reload-all"`),

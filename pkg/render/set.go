@@ -22,8 +22,8 @@ type Target struct {
 	// Binary is the daemon's program, which checks the files: a name, or an absolute path.
 	Binary string
 	Files  []FileSpec // the first is the one BIRD starts with
-	// Beside are absolute patterns (path.Match) of files that Files include and nobody makes here.
-	Beside []string
+	// Beside is the directory of other files that Files may include, "" for none.
+	Beside string
 }
 
 // Main is the name of the file that BIRD starts with.

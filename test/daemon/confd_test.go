@@ -162,15 +162,16 @@ func TestConfdPartsThatDoNotLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.until("it is missed", func() bool {
-		return strings.Contains(s.problem(calico.RuleConflict).Message, "nothing tells which file BIRD starts with")
+		return strings.Contains(s.problem(calico.RuleConflict).Message, "nothing tells which file BIRD starts with, so that these are put in place unchecked")
 	})
 	s.put(at, "templates/other", "finer")
+	s.until("the others go on", func() bool { return s.file("other.conf") == "finer" && s.target("bird_aggr").Name != "" })
 	if got := s.sessions(); !slices.Equal(got, []string{mesh(2)}) || s.reloads() != before {
 		t.Errorf("BIRD runs %v after %d reloads", got, s.reloads()-before)
 	}
 	s.end() // and the next start finds it so
 	s.start()
-	s.until("it is read", func() bool { return s.file("other.conf") == "finer" })
+	s.until("it is read", func() bool { return s.target("bird_aggr").Desired != "" })
 	if got := s.sessions(); !slices.Equal(got, []string{mesh(2)}) || s.reloads() != before {
 		t.Errorf("BIRD runs %v after %d reloads", got, s.reloads()-before)
 	}
@@ -184,7 +185,8 @@ func TestConfdIncludesOfOtherFiles(t *testing.T) {
 	s.put(at, main, read(filepath.Join(at, main))+"\ninclude \"local.cfg\";\n")
 	s.start()
 	s.until("BIRD misses it", func() bool { return strings.Contains(s.problem("bird-check").Message, "local.cfg") })
-	s.put(s.out, "local.cfg", "protocol static mine { }\n")
+	s.put(s.out, "local.cfg", "include \"deep/*.cfg\";\n")
+	s.put(s.out, "deep/er.cfg", "protocol static mine { }\n")
 	s.put(at, main, read(filepath.Join(at, main))+"\n# there now\n")
 	s.applied("# there now")
 	if got := protocols(t, s.bird, "Static"); !slices.Contains(got, "mine") {
