@@ -138,36 +138,44 @@ func makeMap(v ...any) (map[string]any, error) {
 // lookupTime bounds one question to the name service.
 const lookupTime = 2 * time.Second
 
-// lookups are addresses of a name that suit, in order; none when it cannot be looked up.
-func (r *run) lookups(network, host string) []string {
-	ctx, cancel := context.WithTimeout(context.Background(), lookupTime)
+// lookup gives a question to the name service its time, of that which is left.
+func (r *run) lookup(ask func(context.Context)) error {
+	left := r.limits.Time - time.Since(r.data.started)
+	if left <= 0 {
+		return fmt.Errorf("%w: looking up names has taken %s", ErrLimit, r.limits.Time)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), min(left, lookupTime))
 	defer cancel()
-	out := []string{}
-	found, err := net.DefaultResolver.LookupIP(ctx, network, host)
-	if err != nil {
-		return out // as confd has it
-	}
-	for _, ip := range found {
-		out = append(out, ip.String())
-	}
-	slices.Sort(out)
-	return out
+	ask(ctx)
+	return nil
 }
 
-func (r *run) lookupIP(host string) []string   { return r.lookups("ip", host) }
-func (r *run) lookupIPV4(host string) []string { return r.lookups("ip4", host) }
-func (r *run) lookupIPV6(host string) []string { return r.lookups("ip6", host) }
+// lookups are addresses of a name that suit, in order; as in confd there are none when it
+// cannot be looked up.
+func (r *run) lookups(network, host string) ([]string, error) {
+	out := []string{}
+	err := r.lookup(func(ctx context.Context) {
+		found, _ := net.DefaultResolver.LookupIP(ctx, network, host)
+		for _, ip := range found {
+			out = append(out, ip.String())
+		}
+	})
+	slices.Sort(out)
+	return out, err
+}
 
-func (r *run) lookupSRV(service, proto, name string) []*net.SRV {
-	ctx, cancel := context.WithTimeout(context.Background(), lookupTime)
-	defer cancel()
-	_, found, err := net.DefaultResolver.LookupSRV(ctx, service, proto, name)
-	if err != nil {
-		return []*net.SRV{}
-	}
+func (r *run) lookupIP(host string) ([]string, error)   { return r.lookups("ip", host) }
+func (r *run) lookupIPV4(host string) ([]string, error) { return r.lookups("ip4", host) }
+func (r *run) lookupIPV6(host string) ([]string, error) { return r.lookups("ip6", host) }
+
+func (r *run) lookupSRV(service, proto, name string) ([]*net.SRV, error) {
+	var found []*net.SRV
+	err := r.lookup(func(ctx context.Context) {
+		_, found, _ = net.DefaultResolver.LookupSRV(ctx, service, proto, name)
+	})
 	key := func(s *net.SRV) string { return fmt.Sprintf("%s%d%d%d", s.Target, s.Port, s.Priority, s.Weight) }
 	slices.SortFunc(found, func(a, b *net.SRV) int { return strings.Compare(key(a), key(b)) })
-	return found
+	return found, err
 }
 
 // fileExists counts a file that cannot be looked at as one that is there.
