@@ -3,13 +3,11 @@ package confd
 import (
 	"errors"
 	"fmt"
-	"net/netip"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/birdconfd/birdconfd/pkg/bgp"
 	"github.com/birdconfd/birdconfd/pkg/calico"
+	"github.com/birdconfd/birdconfd/pkg/render/keys"
 )
 
 // Config is what getBGPConfig returns: a bgp.View in the form that Calico's confd gives to
@@ -110,13 +108,13 @@ func (r *run) view(version int) (*bgp.View, error) {
 
 func (r *run) config(v *bgp.View) *Config {
 	c := &Config{
-		NodeName: v.Node.Name, ASNumber: fmt.Sprint(v.Node.ASNumber), RouterID: plain(v.RouterID), Filters: map[string]string{},
-		LogLevel: string(v.LogLevel), ListenAddress: plain(v.Listen.Address), ListenPort: number(v.Listen.Port),
+		NodeName: v.Node.Name, ASNumber: fmt.Sprint(v.Node.ASNumber), RouterID: keys.Address(v.RouterID), Filters: map[string]string{},
+		LogLevel: string(v.LogLevel), ListenAddress: keys.Address(v.Listen.Address), ListenPort: keys.Number(v.Listen.Port),
 		DirectInterfaces: interfaces(v.IgnoredInterfaces), NormalRoutePriority: int(v.RoutePriority),
-		GracefulRestartWait: seconds(v.GracefulRestartWait),
+		GracefulRestartWait: keys.Seconds(v.GracefulRestartWait),
 	}
 	if n := r.data.Cluster.Node(v.Node.Name); n != nil {
-		c.NodeIP, c.NodeIPv6 = plain(n.IPv4.Addr()), plain(n.IPv6.Addr())
+		c.NodeIP, c.NodeIPv6 = keys.Address(n.IPv4.Addr()), keys.Address(n.IPv6.Addr())
 	}
 	c.DebugMode, c.PeerDebugMode = debugModes(v.LogLevel, r.template.Generation)
 	settings := r.data.Cluster.Default()
@@ -152,14 +150,14 @@ func (r *run) config(v *bgp.View) *Config {
 
 func (r *run) peer(p *bgp.Peer) *Peer {
 	out := &Peer{
-		Name: p.Name, IP: p.Address.String(), Port: number(p.Port), ASNumber: fmt.Sprint(p.ASNumber), LocalASNumber: number(p.LocalASNumber),
-		Type: strings.ToLower(string(p.Type)), Password: p.Password.Reveal(), TTLSecurity: "off", SourceAddr: plain(p.SourceAddress),
-		NextHopSelf: p.NextHopSelf, NextHopKeep: p.NextHopKeep, Passive: p.Passive, GracefulRestart: seconds(p.GracefulRestartTime),
-		KeepaliveTime: seconds(p.KeepaliveTime), NumAllowLocalAs: number(p.AllowLocalAS),
+		Name: p.Name, IP: p.Address.String(), Port: keys.Number(p.Port), ASNumber: fmt.Sprint(p.ASNumber), LocalASNumber: keys.Number(p.LocalASNumber),
+		Type: strings.ToLower(string(p.Type)), Password: p.Password.Reveal(), TTLSecurity: "off", SourceAddr: keys.Address(p.SourceAddress),
+		NextHopSelf: p.NextHopSelf, NextHopKeep: p.NextHopKeep, Passive: p.Passive, GracefulRestart: keys.Seconds(p.GracefulRestartTime),
+		KeepaliveTime: keys.Seconds(p.KeepaliveTime), NumAllowLocalAs: keys.Number(p.AllowLocalAS),
 		GracefulRestartOff: p.GracefulRestartOff, Why: p.Why,
 	}
 	if p.RouteReflectorClient {
-		out.RouteReflector, out.RRClusterID = true, plain(p.ClusterID)
+		out.RouteReflector, out.RRClusterID = true, keys.Address(p.ClusterID)
 	}
 	old := r.template.Generation != From333
 	switch {
@@ -168,7 +166,7 @@ func (r *run) peer(p *bgp.Peer) *Peer {
 	case p.TTLSecurity > 0 && old:
 		out.TTLSecurity = fmt.Sprintf("on;\n    multihop %d", p.TTLSecurity)
 	case p.TTLSecurity > 0:
-		out.TTLSecurity = number(p.TTLSecurity)
+		out.TTLSecurity = keys.Number(p.TTLSecurity)
 	}
 	return out
 }
@@ -205,25 +203,4 @@ func texts(list []calico.ServiceRange) []string {
 		out = append(out, r.Prefix.String())
 	}
 	return out
-}
-
-func plain(a netip.Addr) string {
-	if !a.IsValid() {
-		return ""
-	}
-	return a.String()
-}
-
-func number[T uint8 | uint16 | uint32](n T) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.FormatUint(uint64(n), 10)
-}
-
-func seconds(d *time.Duration) string {
-	if d == nil {
-		return ""
-	}
-	return strconv.FormatInt(int64(*d/time.Second), 10)
 }

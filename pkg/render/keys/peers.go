@@ -52,8 +52,8 @@ func (b *builder) peers(n *calico.Node, f bgp.Family, global bool) func(*dir) {
 
 func value(p bgp.Peering) peer {
 	out := peer{IP: p.Address.String(), ASNumber: fmt.Sprint(p.ASNumber), LocalASNumber: fmt.Sprint(p.LocalASNumber),
-		RRClusterID: address(p.ClusterID), SourceAddr: "None", Port: p.Port, KeepNextHop: p.KeepNextHop, CalicoNode: p.CalicoNode,
-		NumAllowLocalAS: p.AllowLocalAS, TTLSecurity: p.TTLSecurity, Filters: p.Filters, ReachableBy: address(p.ReachableBy),
+		RRClusterID: Address(p.ClusterID), SourceAddr: "None", Port: p.Port, KeepNextHop: p.KeepNextHop, CalicoNode: p.CalicoNode,
+		NumAllowLocalAS: p.AllowLocalAS, TTLSecurity: p.TTLSecurity, Filters: p.Filters, ReachableBy: Address(p.ReachableBy),
 		PassiveMode: p.LocalWorkload, LocalBGPPeer: p.LocalWorkload, NextHopMode: string(p.NextHopMode)}
 	if p.Password.IsSet() {
 		password := p.Password.Reveal()
@@ -63,7 +63,7 @@ func value(p bgp.Peering) peer {
 		out.SourceAddr = "UseNodeIP"
 	}
 	if !p.LocalWorkload {
-		out.RestartTime, out.KeepaliveTime = seconds(p.From.MaxRestartTime), seconds(p.From.KeepaliveTime)
+		out.RestartTime, out.KeepaliveTime = Seconds(p.From.MaxRestartTime), Seconds(p.From.KeepaliveTime)
 	}
 	return out
 }

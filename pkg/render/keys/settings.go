@@ -18,7 +18,7 @@ func (b *builder) global(d *dir) {
 	if as == 0 {
 		as = bgp.DefaultASNumber
 	}
-	d.set(number(as), "as_num")
+	d.set(Number(as), "as_num")
 	d.set(b.mesh(c), "node_mesh")
 	b.shared(d, c)
 	if c.LogLevel == "" {
@@ -51,9 +51,9 @@ func (b *builder) mesh(c *calico.BGPConfiguration) string {
 
 // shared are the settings that the cluster and single nodes have, and ours beside them.
 func (b *builder) shared(d *dir, c *calico.BGPConfiguration) {
-	d.optional(number(c.ListenPort), "listen_port")
+	d.optional(Number(c.ListenPort), "listen_port")
 	d.optional(string(c.LogLevel), "loglevel")
-	d.optional(seconds(c.GracefulRestartWait), "graceful_restart_wait")
+	d.optional(Seconds(c.GracefulRestartWait), "graceful_restart_wait")
 	d.optional(string(c.GracefulRestartWaitFor), "graceful_restart_wait_for")
 }
 
@@ -77,14 +77,15 @@ func (b *builder) former(d *dir, c *calico.BGPConfiguration) {
 	if c.IgnoredInterfaces != nil {
 		d.set(strings.Join(c.IgnoredInterfaces, ","), "ignored_interfaces")
 	}
-	d.optional(seconds(c.NodeMeshMaxRestartTime), "node_mesh_restart_time")
+	d.optional(Seconds(c.NodeMeshMaxRestartTime), "node_mesh_restart_time")
 	if pw, ok := b.peerings.MeshPassword(); ok && pw.IsSet() {
 		d.set(pw.Reveal(), MeshPassword)
 	}
 	d.optional(string(c.ProgramClusterRoutes), "program_cluster_routes")
 }
 
-func seconds(t *time.Duration) string {
+// Seconds writes a duration in whole seconds, "" for none.
+func Seconds(t *time.Duration) string {
 	if t == nil {
 		return ""
 	}
@@ -161,20 +162,20 @@ func (b *builder) host(d *dir, n *calico.Node) {
 		wireguard netip.Addr
 		family    bgp.Family
 	}{{n.IPv4, n.WireguardIPv4, bgp.IPv4}, {n.IPv6, n.WireguardIPv6, bgp.IPv6}} {
-		d.set(address(a.network.Addr()), "ip_addr_"+suffix(a.family))
+		d.set(Address(a.network.Addr()), "ip_addr_"+suffix(a.family))
 		if a.network.IsValid() {
 			d.set(a.network.Masked().String(), "network_"+suffix(a.family))
 		}
-		d.set(address(a.wireguard), "wireguard_addr_"+suffix(a.family))
+		d.set(Address(a.wireguard), "wireguard_addr_"+suffix(a.family))
 		d.lazy(b.peers(n, a.family, false), "peer_"+suffix(a.family))
 	}
-	d.optional(number(n.ASNumber), "as_num")
-	d.set(address(n.ClusterID), "rr_cluster_id")
+	d.optional(Number(n.ASNumber), "as_num")
+	d.set(Address(n.ClusterID), "rr_cluster_id")
 	b.own(d, n.Name)
 }
 
-// address writes an address, "" for none.
-func address(a netip.Addr) string {
+// Address writes an address, "" for none.
+func Address(a netip.Addr) string {
 	if !a.IsValid() {
 		return ""
 	}

@@ -81,7 +81,7 @@ func TestStoreAnswersLikeMemkv(t *testing.T) {
 		question := rapid.OneOf(rapid.Map(rapid.SliceOfN(part, 1, 4), func(e []string) string { return "/" + strings.Join(e, "/") }),
 			rapid.SampledFrom([]string{"", "/", "//", "a", "*", "/a/", "/a//b", "/a/b/", "[/]a", "."})).Draw(t, "question")
 		if slices.Contains(known, path.Clean("/"+prefix)) {
-			t.Skip("the key is the prefix itself") // what is left is /, which memkv finds below itself
+			return // what is left of that key is /, which memkv finds below itself
 		}
 		if diff := cmp.Diff(ask(&like, question), ask(store, question)); diff != "" {
 			t.Fatalf("%q (-memkv +ours):\n%s", question, diff)

@@ -105,8 +105,8 @@ func Expand(prefix string, wanted []string, node string) (string, []string) {
 	return prefix, cover
 }
 
-// number writes a number, "" for 0.
-func number[T uint8 | uint16 | uint32](n T) string {
+// Number writes a number, "" for 0.
+func Number[T uint8 | uint16 | uint32](n T) string {
 	if n == 0 {
 		return ""
 	}
