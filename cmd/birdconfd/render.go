@@ -180,7 +180,7 @@ func (o *renderOptions) render(ctx context.Context, env environment, paths []str
 	if o.phase == phaseStart {
 		views = recovery.ForStart(views).Views
 	}
-	in := render.Input{Views: views, Cluster: cluster, Node: o.node, Options: options, Getenv: env.lookup}
+	in := render.Input{Views: views, All: views, Cluster: cluster, Node: o.node, Options: options, Getenv: env.lookup}
 	var results []*rendered
 	for _, t := range set.Targets {
 		t, ok := t.Only(options.Families)

@@ -91,7 +91,7 @@ func (t *Target) accessOf(d destination, model fs.FileInfo, f File) access {
 			a.uid, a.wish = owner.UID, false
 		}
 		if owner.GID >= 0 {
-			a.gid = owner.GID
+			a.gid, a.wish = owner.GID, false
 		}
 	}
 	if f.Secret {

@@ -9,8 +9,8 @@ import (
 	"github.com/birdconfd/birdconfd/pkg/calico"
 )
 
-// maxPassword is the longest key of TCP MD5 signatures (TCP_MD5SIG_MAXKEYLEN in Linux), in bytes.
-const maxPassword = 80
+// MaxPassword is the longest key of TCP MD5 signatures (TCP_MD5SIG_MAXKEYLEN in Linux), in bytes.
+const MaxPassword = 80
 
 // password is the outcome of looking one up, kept so that it is reported once.
 type password struct {
@@ -100,8 +100,8 @@ func unusablePassword(s string) string {
 	switch {
 	case s == "":
 		return "is empty"
-	case len(s) > maxPassword:
-		return fmt.Sprintf("is %d bytes long, and at most %d are possible", len(s), maxPassword)
+	case len(s) > MaxPassword:
+		return fmt.Sprintf("is %d bytes long, and at most %d are possible", len(s), MaxPassword)
 	case strings.Contains(s, `"`):
 		return "contains a double quote, which BIRD cannot hold"
 	case strings.ContainsAny(s, "\n\r\x00"):

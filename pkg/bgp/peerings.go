@@ -89,10 +89,11 @@ func (k *calculation) peering(s *session, pw Secret) Peering {
 	from := s.from
 	out := Peering{Address: s.addr, Port: portStatement(s.port), Global: isGlobal(from) && !s.reverse, ASNumber: s.as,
 		LocalASNumber: s.localAS, From: from, Filters: k.existingFilters(from), LocalWorkload: s.kind == LocalWorkload}
+	out.Password = pw
 	if out.LocalWorkload {
 		return out
 	}
-	out.ClusterID, out.Password, out.NodeAddress = s.clusterID, pw, !from.NoSourceAddress
+	out.ClusterID, out.NodeAddress = s.clusterID, !from.NoSourceAddress
 	out.TTLSecurity, out.NextHopMode, out.KeepNextHop = from.TTLSecurity, from.NextHopMode, from.KeepOriginalNextHop
 	if s.byAddress {
 		out.AllowLocalAS, out.ReachableBy = from.NumAllowedLocalASNumbers, from.ReachableBy

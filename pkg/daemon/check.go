@@ -39,7 +39,12 @@ func newChecker(c render.TargetConfig, log *slog.Logger) *checker {
 // check is apply.Target's Check.
 func (c *checker) check(ctx context.Context, main string) error {
 	if len(c.target.CheckCommands) > 0 {
-		return c.commands(ctx, filepath.Dir(main))
+		if err := c.commands(ctx, filepath.Dir(main)); err != nil {
+			return err
+		}
+		if c.target.CheckCommands[filepath.Base(main)] != "" || c.target.Binary == "" {
+			return nil // the command has seen to all
+		}
 	}
 	path, err := c.find(ctx)
 	if err != nil {
@@ -77,7 +82,15 @@ func (c *checker) commands(ctx context.Context, dir string) error {
 }
 
 // shellQuote writes a text as one word for a shell.
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+func shellQuote(s string) string {
+	if plainPath.MatchString(s) {
+		return s // the command may have quotes of its own around it
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// plainPath is a path that means the same to a shell with and without quotes.
+var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./-]+$`)
 
 // find finds the program and makes sure that it is of the right version.
 func (c *checker) find(ctx context.Context) (string, error) {

@@ -117,7 +117,7 @@ type made struct {
 
 // input is what files are made of, with Views made of the newest snapshot.
 func (l *loop) input(views bgp.Views) render.Input {
-	return render.Input{Views: views, Cluster: l.computed, Node: l.o.Node, Options: l.o.Compute, Getenv: os.LookupEnv}
+	return render.Input{Views: views, All: l.views, Cluster: l.computed, Node: l.o.Node, Options: l.o.Compute, Getenv: os.LookupEnv}
 }
 
 // reuse makes the set that is in place anew for the state that the daemon is in, while nothing

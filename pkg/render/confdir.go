@@ -3,7 +3,6 @@ package render
 import (
 	"cmp"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,16 +41,25 @@ const (
 	confdTemplates = "templates"
 )
 
+// maxConfdirDepth is how deep directories may lie in each other.
+const maxConfdirDepth = 8
+
 // ConfdirPaths lists the directories that decide what LoadConfdir returns.
 func ConfdirPaths(dir string) []string {
-	paths := []string{dir, filepath.Join(dir, confdTemplates)}
-	top := filepath.Join(dir, confdResources)
-	_ = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && (d.IsDir() || path == top) {
-			paths = append(paths, path)
+	paths := []string{dir}
+	var walk func(dir string, depth int)
+	walk = func(dir string, depth int) {
+		paths = append(paths, dir)
+		entries, _ := os.ReadDir(dir) // LoadConfdir tells what cannot be read
+		for _, e := range entries {
+			path := filepath.Join(dir, e.Name())
+			if info, err := os.Stat(path); err == nil && info.IsDir() && !strings.HasPrefix(e.Name(), "..") && depth < maxConfdirDepth {
+				walk(path, depth+1)
+			}
 		}
-		return nil // LoadConfdir tells what cannot be read
-	})
+	}
+	walk(filepath.Join(dir, confdTemplates), 0)
+	walk(filepath.Join(dir, confdResources), 0)
 	return paths
 }
 
@@ -181,7 +189,7 @@ func (l *confdirLoader) resourceFiles() []string {
 			switch {
 			case strings.HasPrefix(e.Name(), ".."):
 				// What the links of a ConfigMap lead to.
-			case err == nil && info.IsDir() && depth < 8:
+			case err == nil && info.IsDir() && depth < maxConfdirDepth:
 				walk(path, depth+1)
 			case strings.HasSuffix(e.Name(), "toml"):
 				files = append(files, path)

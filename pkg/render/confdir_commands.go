@@ -99,8 +99,11 @@ func (l *confdirLoader) commands(t *placed, g []*resource, b birdCommand) bool {
 	if path := l.o.Sockets[t.Name]; path != "" {
 		b.socket = l.absolute(path)
 	}
-	if b.program == "" { // it is no BIRD
-		t.Check = CheckOff
+	if b.program == "" && l.o.Check != CheckOff { // it is no BIRD: there are only commands
+		t.Check = CheckRequire
+		if !slices.ContainsFunc(g, func(r *resource) bool { return r.check != "" }) {
+			t.Check = CheckOff
+		}
 	}
 	useSocket := l.o.Reload == ReloadSocket || l.o.Reload == ReloadAuto && b.socket != ""
 	switch {
@@ -130,7 +133,7 @@ func (l *confdirLoader) commands(t *placed, g []*resource, b birdCommand) bool {
 			if t.CheckCommands == nil {
 				t.CheckCommands = map[string]string{}
 			}
-			t.CheckCommands[filepath.Base(r.dest)], t.Check = r.check, CheckRequire
+			t.CheckCommands[filepath.Base(r.dest)] = r.check
 		}
 	}
 	if reload == "" {

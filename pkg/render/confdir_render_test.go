@@ -1,6 +1,7 @@
 package render
 
 import (
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/birdconfd/birdconfd/pkg/bgp"
 	"github.com/birdconfd/birdconfd/pkg/calico"
 )
 
@@ -77,5 +79,58 @@ func TestConfdirUnusedWait(t *testing.T) {
 		if files == nil || len(problems) != want || want > 0 && (problems[0].Severity != calico.Warning || !strings.Contains(problems[0].Message, `no template of target "bird" writes it`)) {
 			t.Errorf("%s: got %v, %v", text, files, problems)
 		}
+	}
+}
+
+// Passwords are known in whatever form JSON or a message gives them, and those that no session
+// can use stay so in what is shown.
+func TestConfdirOddPasswords(t *testing.T) {
+	const text = `{{range (getBGPConfig 4 .).Peers}}{{.Name}}
+{{end}}{{range gets "/bgp/v1/*/peer_v4/*"}}{{.Value}}{{end}}{{range lsdir "/bgp/v1/host"}}{{range gets (printf "/bgp/v1/host/%s/peer_v4/*" .)}}{{.Value}}
+{{end}}{{end}}`
+	root := tree(t, "conf.d/a.toml", resourceToml(src, dest, `prefix = "/calico"`, all, check), "templates/a", text)
+	c, _ := confdir(t, ConfdirOptions{Dir: root})
+	for value, peers := range map[string]bool{`a<b&c\d`: true, `with "quote`: false, "": false, strings.Repeat("x", 90): false} {
+		in := input(t)
+		changed := 0
+		for _, s := range in.Cluster.Secrets {
+			for key := range s.Data {
+				s.Data[key] = []byte(value)
+				changed++
+			}
+		}
+		in.Views, _ = bgp.Compute(in.Cluster, "edge-1", bgp.Options{})
+		files, problems := c.Set().Render(c.Targets[0].Target, in)
+		if changed == 0 || files == nil {
+			t.Fatalf("%d secrets, %v", changed, problems)
+		}
+		masked := Masked(in)
+		masked.Views, _ = bgp.Compute(masked.Cluster, "edge-1", bgp.Options{}) // as templates of keys do
+		shown, _ := c.Set().Render(c.Targets[0].Target, masked)
+		if got, want := strings.Count(string(shown[0].Data), "\n"), strings.Count(string(files[0].Data), "\n"); got != want {
+			t.Errorf("%q: %d lines are shown, but there are %d", value, got, want)
+		}
+		if files[0].HasSecret != peers {
+			t.Errorf("%q: a secret is seen: %v", value, files[0].HasSecret)
+		}
+		if peers && strings.Contains(Conceal(in, string(files[0].Data)), "b&c") {
+			t.Error("it is not concealed")
+		}
+	}
+}
+
+// The keys of the other family are there too.
+func TestConfdirOfOneFamilySeesBoth(t *testing.T) {
+	root := tree(t, "conf.d/a.toml", resourceToml(src, dest, `prefix = "/calico"`, all, check), "templates/a", `{{(getBGPConfig 4 .).NodeIP}} {{len (ls "/staticroutesv6")}} {{$v := 6}}{{(getBGPConfig $v .).NodeName}}`)
+	c, _ := confdir(t, ConfdirOptions{Dir: root})
+	in := input(t)
+	in.Views.IPv6.ServiceRoutes = []bgp.Route{{Prefix: netip.MustParsePrefix("2001:db8:f::/48")}}
+	in.All = in.Views
+	if len(c.Targets[0].Families) != 1 {
+		t.Fatal("the target is of both families")
+	}
+	files, problems := c.Set().Render(c.Targets[0].Target, in)
+	if files == nil || !strings.HasSuffix(string(files[0].Data), " edge-1") || !strings.Contains(string(files[0].Data), " 1 ") {
+		t.Errorf("got %v, %v", files, problems)
 	}
 }

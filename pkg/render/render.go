@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
@@ -28,6 +29,9 @@ type File struct {
 // Input is what files are made of. Our own templates need only the Views.
 type Input struct {
 	Views bgp.Views
+	// All are the Views of all families, for templates written for confd, which see the keys of
+	// both: those of Views come before them.
+	All bgp.Views
 	// Cluster, Node and Options are what the Views were computed of, for templates that were
 	// written for confd.
 	Cluster *calico.Cluster
@@ -88,11 +92,16 @@ func (s *Set) executor(in Input) func(FileSpec) ([]byte, bool, error) {
 			return data, false, err
 		}
 	}
-	data := &confd.Data{Source: keys.Source{Cluster: in.Cluster, Node: in.Node, Options: in.Options, Views: in.Views}, Getenv: in.Getenv}
+	data := &confd.Data{Source: keys.Source{Cluster: in.Cluster, Node: in.Node, Options: in.Options, Views: in.all()}, Getenv: in.Getenv}
 	return func(spec FileSpec) ([]byte, bool, error) {
 		out, err := s.confd[spec.Template].Execute(data)
 		return out.Data, out.SawSecret, err
 	}
+}
+
+// all are the Views of all families.
+func (in Input) all() bgp.Views {
+	return bgp.Views{IPv4: cmp.Or(in.Views.IPv4, in.All.IPv4), IPv6: cmp.Or(in.Views.IPv6, in.All.IPv6)}
 }
 
 // execute makes one file. One of a family that the target does not have is still there,

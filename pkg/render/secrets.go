@@ -5,6 +5,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/birdconfd/birdconfd/pkg/bgp"
@@ -24,8 +25,13 @@ func passwords(in Input) [][]byte {
 			seen[s] = true
 			out = append(out, []byte(s))
 		}
+		// As it stands in JSON and in messages.
+		if quoted := strings.Trim(strconv.Quote(s), `"`); quoted != s && !seen[quoted] {
+			seen[quoted] = true
+			out = append(out, []byte(quoted))
+		}
 	}
-	for _, v := range in.Views.All() {
+	for _, v := range append(in.Views.All(), in.All.All()...) {
 		for _, p := range v.Peers {
 			add(p.Password.Reveal())
 		}
@@ -74,6 +80,7 @@ func eachPassword(c *calico.Cluster, visit func(s *calico.Secret, key string)) {
 // renders to.
 func Masked(in Input) Input {
 	in.Views = bgp.Views{IPv4: masked(in.Views.IPv4), IPv6: masked(in.Views.IPv6)}
+	in.All = bgp.Views{IPv4: masked(in.All.IPv4), IPv6: masked(in.All.IPv6)}
 	if in.Cluster != nil {
 		c := *in.Cluster
 		c.Secrets = map[string]*calico.Secret{}
@@ -82,10 +89,25 @@ func Masked(in Input) Input {
 			copied.Data = maps.Clone(s.Data)
 			c.Secrets[name] = &copied
 		}
-		eachPassword(&c, func(s *calico.Secret, key string) { s.Data[key] = []byte(mask) })
+		eachPassword(&c, func(s *calico.Secret, key string) { s.Data[key] = maskOf(s.Data[key]) })
 		in.Cluster = &c
 	}
 	return in
+}
+
+// maskOf stands for a password, and can be used by a session if that can: what is shown must
+// have the same sessions.
+func maskOf(value []byte) []byte {
+	line := bytes.TrimRight(value, "\r\n")
+	switch {
+	case len(line) == 0:
+		return nil
+	case bytes.ContainsAny(line, "\"\r\n\x00"):
+		return []byte(mask + `"`)
+	case len(line) > bgp.MaxPassword:
+		return bytes.Repeat([]byte("*"), bgp.MaxPassword+1)
+	}
+	return []byte(mask)
 }
 
 func masked(v *bgp.View) *bgp.View {

@@ -177,6 +177,24 @@ func TestConfdPartsThatDoNotLoad(t *testing.T) {
 	}
 }
 
+// Checks of one's own come on top of BIRD's, with whatever quotes stand around the file.
+func TestConfdChecksOnTop(t *testing.T) {
+	s := newSetup(t, 2)
+	at := s.confdir("3.33", render.ConfdirOptions{Reload: render.ReloadCommand})
+	aggr := filepath.Join("conf.d", "bird_aggr.toml")
+	s.put(at, aggr, read(filepath.Join(at, aggr))+"check_cmd = 'test -s \"{{.src}}\"'\n")
+	main := filepath.Join("templates", "bird.cfg.template")
+	good := read(filepath.Join(at, main))
+	s.put(at, main, good+"\nno BIRD at all\n")
+	s.start()
+	s.until("BIRD refuses", func() bool { return strings.Contains(s.problem("bird-check").Message, "BIRD refuses the file") })
+	if s.file("bird_aggr.cfg") != "" {
+		t.Error("a part is in place all the same")
+	}
+	s.put(at, main, good)
+	s.until("it is in place", func() bool { return strings.Contains(s.file("bird.cfg"), mesh(2)) })
+}
+
 // A file that is included and that no template makes is found by the check too.
 func TestConfdIncludesOfOtherFiles(t *testing.T) {
 	s := newSetup(t, 2)

@@ -129,7 +129,7 @@ func (c *Cluster) TryRender(set *render.Set, node string) (*Result, error) {
 		if !target.ReadyFor(r.Views) {
 			continue
 		}
-		files, problems := set.Render(target, render.Input{Views: r.Views, Cluster: c.Cluster, Node: node, Options: c.options, Getenv: c.getenv})
+		files, problems := set.Render(target, render.Input{Views: r.Views, All: r.Views, Cluster: c.Cluster, Node: node, Options: c.options, Getenv: c.getenv})
 		if files == nil {
 			return nil, fmt.Errorf("%s for %s: %v", target.Name, node, problems)
 		}

@@ -86,6 +86,8 @@ func TestTemplatesThatDoNotEnd(t *testing.T) {
 		{"with js", `{{$x := "\\"}}{{range 1000}}{{$x = js $x}}{{end}}`, "the text would be larger"},
 		{"with base64Encode", `{{$x := "1"}}{{range 1000}}{{$x = base64Encode $x}}{{end}}`, "the text would be larger"},
 		{"with a long sequence", `{{seq 1 1000000000}}`, "the sequence is longer than 1048576"},
+		{"with a sequence that overflows", `{{seq -1 9223372036854775807}}`, "the sequence is longer than 1048576"},
+		{"with a format of many verbs", `{{$x := "12345678"}}{{range 18}}{{$x = print $x $x}}{{end}}{{printf "%[1]s%[1]s%[1]s%[1]s%[1]s%[1]s%[1]s%[1]s%[1]s" $x}}`, "the text would be larger"},
 		{"names that take their time", `{{range seq 1 100000}}{{lookupIPV4 "127.0.0.1"}}{{lookupIP "none.invalid"}}{{end}}`, "were stopped in this loop|looking up names has taken 200ms"},
 		{"an output without an end", `{{range 1000000000000}}{{printf "%1000d" 1}}{{end}}`, "its output is larger than 1000000 bytes"},
 	} {

@@ -63,10 +63,24 @@ func short(s string) (string, error) {
 var bounded = template.FuncMap{
 	"print":    func(v ...any) (string, error) { return short(fmt.Sprint(v...)) },
 	"println":  func(v ...any) (string, error) { return short(fmt.Sprintln(v...)) },
-	"printf":   func(format string, v ...any) (string, error) { return short(fmt.Sprintf(format, v...)) },
+	"printf":   printf,
 	"html":     func(v ...any) (string, error) { return short(template.HTMLEscaper(v...)) },
 	"js":       func(v ...any) (string, error) { return short(template.JSEscaper(v...)) },
 	"urlquery": func(v ...any) (string, error) { return short(template.URLQueryEscaper(v...)) },
+}
+
+// printf refuses what could become too long before it makes it.
+func printf(format string, v ...any) (string, error) {
+	longest := 0
+	for _, a := range v {
+		if s, ok := a.(string); ok {
+			longest = max(longest, len(s))
+		}
+	}
+	if len(format)+strings.Count(format, "%")*longest > 4*maxText {
+		return "", fmt.Errorf("the text would be larger than %d bytes", maxText)
+	}
+	return short(fmt.Sprintf(format, v...))
 }
 
 func join(list []string, sep string) (string, error) {
@@ -198,13 +212,13 @@ func base64Decode(s string) (string, error) {
 
 // getenv returns a variable; one that is not set or empty has the value otherwise.
 func (r *run) getenv(name string, otherwise ...string) string {
+	if name == "NODENAME" {
+		return r.data.Node // it may have been given in another way
+	}
 	if r.data.Getenv != nil {
 		if v, _ := r.data.Getenv(name); v != "" {
 			return v
 		}
-	}
-	if name == "NODENAME" {
-		return r.data.Node // it may have been given in another way
 	}
 	if len(otherwise) > 0 {
 		return otherwise[0]
@@ -243,12 +257,14 @@ func sortKVByLength(list memkv.KVPairs) memkv.KVPairs {
 const maxSequence = 1 << 20
 
 func seq(first, last int) ([]int, error) {
-	if last-first >= maxSequence {
+	if first <= last && uint64(last)-uint64(first) >= maxSequence {
 		return nil, fmt.Errorf("the sequence is longer than %d", maxSequence)
 	}
 	var out []int
 	for i := first; i <= last; i++ {
-		out = append(out, i)
+		if out = append(out, i); i == last {
+			break // the next may be no number any more
+		}
 	}
 	return out, nil
 }

@@ -29,6 +29,7 @@ func TestFunctions(t *testing.T) {
 		{`{{$m := map "a" 1 "b" "x"}}{{$m.a}}{{$m.b}}{{len map}}`, "1x0"},
 		// The environment. An empty variable counts as not set, and the node's name need not be one.
 		{`{{getenv "SET" "other"}} {{getenv "EMPTY" "other"}} {{getenv "NONE"}}. {{getenv "NODENAME"}}`, "x other . a"},
+		{`{{getenv "NODENAME" "other"}} {{len (seq 9223372036854775806 9223372036854775807)}}`, "a 2"},
 		{`{{fileExists "/"}} {{fileExists "/none/at/all"}}`, "true false"},
 		{`{{len (lookupIP "none.invalid")}} {{len (lookupSRV "bgp" "tcp" "none.invalid")}}`, "0 0"},
 		{`{{lookupIPV4 "127.0.0.1"}} {{len (lookupIPV6 "127.0.0.1")}}`, "[127.0.0.1] 0"},

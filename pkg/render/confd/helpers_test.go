@@ -77,7 +77,7 @@ func dataOf(t *testing.T, text string) *Data {
 		t.Fatal(problems)
 	}
 	views, _ := bgp.Compute(c, "a", bgp.Options{})
-	environment := map[string]string{"SET": "x", "EMPTY": ""}
+	environment := map[string]string{"SET": "x", "EMPTY": "", "NODENAME": "another"}
 	return &Data{Source: keys.Source{Cluster: c, Node: "a", Views: views},
 		Getenv: func(name string) (string, bool) { v, ok := environment[name]; return v, ok }}
 }

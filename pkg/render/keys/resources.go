@@ -2,7 +2,9 @@ package keys
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/birdconfd/birdconfd/pkg/calico"
 )
@@ -41,7 +43,7 @@ func (b *builder) resources(d *dir) {
 	}, "bgpconfigurations")
 	d.lazy(func(d *dir) {
 		for name, f := range b.Cluster.Filters {
-			d.set(text(verbatim(&f.Meta)), name)
+			d.set(text(filterResource(f)), name)
 		}
 	}, "bgpfilters")
 }
@@ -57,6 +59,31 @@ func verbatim(m *calico.Meta) resource {
 		return describe(m, fields{})
 	}
 	return describe(m, json.RawMessage(m.Origin.Spec))
+}
+
+// filterResource is a BGPFilter without the rules that are left out because of an error: the
+// functions that bgpFilterBIRDFuncs makes have not got them either, and templates decide by the
+// rules which of these there are.
+func filterResource(f *calico.BGPFilter) resource {
+	r := verbatim(&f.Meta)
+	var spec map[string][]any
+	if json.Unmarshal(f.Origin.Spec, &spec) != nil {
+		return describe(&f.Meta, fields{})
+	}
+	kept := fields{}
+	for name, rules := range map[string][]calico.FilterRule{"importV4": f.ImportV4, "exportV4": f.ExportV4, "importV6": f.ImportV6, "exportV6": f.ExportV6} {
+		var list []any
+		for i, rule := range spec[name] {
+			if slices.ContainsFunc(rules, func(r calico.FilterRule) bool { return r.Field == fmt.Sprintf("spec.%s[%d]", name, i) }) {
+				list = append(list, rule)
+			}
+		}
+		if list != nil {
+			kept[name] = list
+		}
+	}
+	r.Spec = kept
+	return r
 }
 
 // fields are the fields of a resource that are set.

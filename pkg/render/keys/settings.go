@@ -124,11 +124,13 @@ func advertisements(c *calico.BGPConfiguration, f bgp.Family) (string, bool) {
 
 // text is JSON of what is sure to have one.
 func text(v any) string {
-	out, err := json.Marshal(v)
-	if err != nil {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
 		panic(err)
 	}
-	return string(out)
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // hosts fills in /calico/bgp/v1/host: settings of all nodes and peerings of single ones.
@@ -162,7 +164,11 @@ func (b *builder) host(d *dir, n *calico.Node) {
 		wireguard netip.Addr
 		family    bgp.Family
 	}{{n.IPv4, n.WireguardIPv4, bgp.IPv4}, {n.IPv6, n.WireguardIPv6, bgp.IPv6}} {
-		d.set(Address(a.network.Addr()), "ip_addr_"+suffix(a.family))
+		ip := a.network.Addr()
+		if b.owner(ip) != n {
+			ip = netip.Addr{} // two sessions with one address would have one name
+		}
+		d.set(Address(ip), "ip_addr_"+suffix(a.family))
 		if a.network.IsValid() {
 			d.set(a.network.Masked().String(), "network_"+suffix(a.family))
 		}
@@ -172,6 +178,25 @@ func (b *builder) host(d *dir, n *calico.Node) {
 	d.optional(Number(n.ASNumber), "as_num")
 	d.set(Address(n.ClusterID), "rr_cluster_id")
 	b.own(d, n.Name)
+}
+
+// owner is the node that gets the sessions with an address, which several have by mistake:
+// this node, else the first by name, as in bgp.Compute.
+func (b *builder) owner(a netip.Addr) *calico.Node {
+	if b.owners == nil {
+		b.owners = make(map[netip.Addr]*calico.Node, 2*len(b.Cluster.Nodes))
+		for _, n := range append([]*calico.Node{b.Cluster.Node(b.Node)}, b.Cluster.Nodes...) {
+			if n == nil {
+				continue
+			}
+			for _, of := range []netip.Addr{n.IPv4.Addr(), n.IPv6.Addr()} {
+				if _, taken := b.owners[of]; !taken {
+					b.owners[of] = n
+				}
+			}
+		}
+	}
+	return b.owners[a]
 }
 
 // Address writes an address, "" for none.

@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"net/netip"
 	"path"
 	"slices"
 	"strconv"
@@ -35,6 +36,8 @@ type Tree struct {
 type builder struct {
 	Source
 	peerings *bgp.Peerings
+	// owners are the nodes that have each address, of several the one that gets the sessions.
+	owners map[netip.Addr]*calico.Node
 }
 
 // New makes the tree of a cluster.

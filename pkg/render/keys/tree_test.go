@@ -144,20 +144,49 @@ func TestPeerings(t *testing.T) {
 		resourceText("BGPPeer", "one", `node: a, peerIP: 192.0.2.7, asNumber: 65001, maxRestartTime: 90s, keepaliveTime: 20s, nextHopMode: Self, ttlSecurity: 2, numAllowedLocalASNumbers: 1, reachableBy: 10.0.0.254, filters: [there, gone], password: {secretKeyRef: {name: s, key: k}}`) +
 		resourceText("BGPPeer", "held", `node: a, peerIP: 192.0.2.8, asNumber: 65001, password: {secretKeyRef: {name: s, key: gone}}`) +
 		resourceText("BGPPeer", "rr", `nodeSelector: "!has(rr)", peerSelector: has(rr)`) +
-		resourceText("BGPPeer", "vm", `localWorkloadSelector: all(), asNumber: 65200, localASNumber: 65100, keepaliveTime: 5s`) +
+		resourceText("BGPPeer", "vm", `localWorkloadSelector: all(), asNumber: 65200, localASNumber: 65100, keepaliveTime: 5s, password: {secretKeyRef: {name: s, key: k}}`) +
 		resourceText("BGPFilter", "there", "importV4: [{action: Accept}]") +
 		"---\napiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: kube-system}\nstringData: {k: canary}\n"
 	vm := calico.WorkloadEndpoint{BGPPeerName: "vm", IPv4: netAddr(t, "192.168.1.7")}
 	tree := treeOf(t, "a", text, bgp.Options{}, vm)
 	one := `"ip":"%s","as_num":"%s","local_as_num":"%s","rr_cluster_id":"%s","password":%s,"source_addr":"%s","restart_time":"%s","keepalive_time":"%s","port":%s,"keep_next_hop":%s,"calico_node":false,"num_allow_local_as":%s,"ttl_security":%s,"filters":%s,"reachable_by":"%s","passive_mode":%s,"local_bgp_peer":%[15]s,"next_hop_mode":"%[16]s"`
 	value := func(v ...any) string { return "{" + fmt.Sprintf(one, v...) + "}\n" }
-	checkBelow(t, tree, "/calico/bgp/v1/global/peer_v", "4/192.168.1.7="+value("192.168.1.7", "65200", "65100", "", "null", "None", "", "", "0", "false", "0", "0", "null", "", "true", "")+
+	checkBelow(t, tree, "/calico/bgp/v1/global/peer_v", "4/192.168.1.7="+value("192.168.1.7", "65200", "65100", "", `"canary"`, "None", "", "", "0", "false", "0", "0", "null", "", "true", "")+
 		"6/fd00::77-50="+value("fd00::77", "65001", "65009", "", "null", "None", "", "", "50", "true", "0", "0", "null", "", "false", ""))
 	checkBelow(t, tree, "/calico/bgp/v1/host/a/peer_v", "4/10.0.0.9="+value("10.0.0.9", "64512", "0", "224.0.0.9", "null", "UseNodeIP", "", "", "0", "false", "0", "0", "null", "", "false", "")+
 		"4/192.0.2.7="+value("192.0.2.7", "65001", "0", "", `"canary"`, "UseNodeIP", "90", "20", "0", "false", "1", "2", `["there"]`, "10.0.0.254", "false", "Self")+
 		"6/fd00::9="+value("fd00::9", "64512", "0", "224.0.0.9", "null", "UseNodeIP", "", "", "0", "false", "0", "0", "null", "", "false", ""))
 	// The reverse, of a node that this one only knows about.
 	checkBelow(t, tree, "/calico/bgp/v1/host/rr/peer_v", "4/10.0.0.1="+value("10.0.0.1", "64512", "0", "", "null", "UseNodeIP", "", "", "0", "false", "0", "0", "null", "", "false", ""))
+}
+
+// Rules that are left out for an error are not in the raw resource either, so that templates
+// call no function that bgpFilterBIRDFuncs does not make.
+func TestFilterWithRefusedRules(t *testing.T) {
+	objects, problems := calico.Decode("in.yaml", []byte(resourceText("BGPFilter", "f", `importV4: [{cidr: 10.1.0.0/16, matchOperator: In, prefixLength: {max: 8}, action: Accept}], exportV4: [{peerType: iBGP, communities: {values: ["1:2", "1:3"]}, action: Accept}, {action: Reject}]`)))
+	c, _ := calico.NewCluster(objects, nil)
+	if len(problems) != 2 {
+		t.Fatal(problems)
+	}
+	checkBelow(t, New(Source{Cluster: c, Node: "a"}), "/calico/resources/v3/projectcalico.org/bgpfilters/f", `={"kind":"BGPFilter","apiVersion":"projectcalico.org/v3","metadata":{"name":"f"},"spec":{"exportV4":[{"action":"Reject"}]}}
+`)
+}
+
+// Of nodes with one address one has it: this node, or else the first.
+func TestNodesWithOneAddress(t *testing.T) {
+	text := resourceText("Node", "a", `bgp: {ipv4Address: 10.0.0.2/24}`) + resourceText("Node", "b", `bgp: {ipv4Address: 10.0.0.1/24}`) +
+		resourceText("Node", "c", `bgp: {ipv4Address: 10.0.0.2/24}`) + resourceText("Node", "d", `bgp: {ipv4Address: 10.0.0.1/24}`)
+	s := treeOf(t, "d", text, bgp.Options{}).Store("/calico", []string{"/"}, "d")
+	got, err := s.GetAll("/bgp/v1/host/*/ip_addr_v4")
+	want := []string{"10.0.0.2", "", "", "10.0.0.1"}
+	for i, kv := range got {
+		if kv.Value != want[i] {
+			t.Errorf("%s is %q, want %q", kv.Key, kv.Value, want[i])
+		}
+	}
+	if len(got) != 4 || err != nil {
+		t.Errorf("got %v, %v", got, err)
+	}
 }
 
 // A peer given by address that is a node which has the session too.
