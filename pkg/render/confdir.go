@@ -3,6 +3,7 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -106,7 +107,7 @@ func loadConfdir(o ConfdirOptions, places bool) (*Config, []calico.Problem) {
 	}
 	found := l.problems
 	l.problems = nil
-	for _, name := range sortedNames(o.Sockets) {
+	for _, name := range slices.Sorted(maps.Keys(o.Sockets)) {
 		if !l.incomplete && !l.mainless && !slices.ContainsFunc(l.targets, func(t placed) bool { return t.Name == name }) {
 			l.add(calico.Position{File: o.Dir}, newFault(calico.RuleEnum, "", "there is a socket for target %q, but no such target; there is: %s", name, strings.Join(l.names(), ", ")))
 		}
@@ -249,7 +250,7 @@ func (l *confdirLoader) target(g []*resource, b birdCommand) {
 		} else {
 			l.set.broken[r.path] = r.broken
 		}
-		for _, name := range sortedNames(r.includes) {
+		for _, name := range slices.Sorted(maps.Keys(r.includes)) {
 			if own := slices.ContainsFunc(g, func(o *resource) bool { return o.dest == name }); own {
 				l.warn(r.at("src"), calico.RuleBirdCheck, fmt.Sprintf("the template includes %q by its full path, so that a check reads the file that is in place instead of the new one", name),
 					fmt.Sprintf("write include %q", filepath.Base(name)))

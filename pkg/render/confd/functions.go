@@ -156,7 +156,7 @@ const lookupTime = 2 * time.Second
 func (r *run) lookup(ask func(context.Context)) error {
 	left := r.limits.Time - time.Since(r.data.started)
 	if left <= 0 {
-		return fmt.Errorf("%w: looking up names has taken %s", ErrLimit, r.limits.Time)
+		return fmt.Errorf("looking up names has taken %s", r.limits.Time)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), min(left, lookupTime))
 	defer cancel()

@@ -14,9 +14,9 @@ const (
 	leaveFunction = "birdconfd_leave"
 )
 
-// guard goes through a tree. It makes all loops and calls of templates count, and values that are printed be there:
-// text/template itself can neither be stopped nor be made to refuse a value that is missing
-// without refusing to test for it too.
+// guard goes through a tree. It makes all loops and calls of templates count, and values that
+// are printed be there: text/template itself can neither be stopped nor be made to refuse a
+// value that is missing without refusing to test for it too.
 type guard struct {
 	tree     *parse.Tree
 	template *Template

@@ -111,9 +111,6 @@ func (r *run) hint(key string) string {
 		}
 		return fmt.Sprintf("the keys of %s do not cover it: add %q to them", t.Resource, add)
 	}
-	if strings.Contains(absolute, "/host//") || strings.HasSuffix(absolute, "/host") {
-		return "the name of the node is empty"
-	}
 	if why := optional(absolute); why != "" {
 		return why + `; ask with exists first, or hand getv a default, as in getv KEY ""`
 	}
@@ -123,8 +120,17 @@ func (r *run) hint(key string) string {
 	return ""
 }
 
-// former are keys that not all generations have, by their last element.
-const former = "a key of Calico's confd up to %s, which birdconfd has too"
+// former are the settings of the keys that only Calico up to 3.32 has, by their last element.
+var former = map[string]string{
+	"svc_external_ips":       "serviceExternalIPs",
+	"svc_loadbalancer_ips":   "serviceLoadBalancerIPs",
+	"svc_cluster_ips":        "serviceClusterIPs",
+	"bind_mode":              "bindMode: NodeIP",
+	"ignored_interfaces":     "ignoredInterfaces",
+	"node_mesh_restart_time": "nodeMeshMaxRestartTime",
+	"node_mesh_password":     "nodeMeshPassword",
+	"program_cluster_routes": "programClusterRoutes",
+}
 
 // optional tells when a key is there.
 func optional(absolute string) string {
@@ -159,18 +165,8 @@ func optional(absolute string) string {
 		}
 		return ""
 	}
-	names := map[string][2]string{
-		"svc_external_ips":       {"serviceExternalIPs", "3.32"},
-		"svc_loadbalancer_ips":   {"serviceLoadBalancerIPs", "3.32"},
-		"svc_cluster_ips":        {"serviceClusterIPs", "3.32"},
-		"bind_mode":              {"bindMode: NodeIP", "3.32"},
-		"ignored_interfaces":     {"ignoredInterfaces", "3.32"},
-		"node_mesh_restart_time": {"nodeMeshMaxRestartTime", "3.32"},
-		"node_mesh_password":     {"nodeMeshPassword", "3.32"},
-		"program_cluster_routes": {"programClusterRoutes", "3.32"},
-	}
-	if n, ok := names[last]; ok {
-		return fmt.Sprintf(former, n[1]) + ": " + field(n[0])
+	if name, ok := former[last]; ok {
+		return "a key of Calico's confd up to 3.32, which birdconfd has too: " + field(name)
 	}
 	return ""
 }

@@ -110,9 +110,6 @@ func (d *Data) store(t *Template) *keys.Store {
 	return d.tree.Store(t.Prefix, t.Keys, d.Node)
 }
 
-// ErrLimit is why a template was stopped.
-var ErrLimit = errors.New("the template was stopped")
-
 // Execute makes a file. The error is an *Error or one of text/template.
 func (t *Template) Execute(d *Data) (out Output, err error) {
 	if d.started.IsZero() {
@@ -154,12 +151,9 @@ type Output struct {
 type Error struct {
 	At      string // FILE:LINE:COLUMN, columns from 0
 	Message string
-	Err     error
 }
 
 func (e *Error) Error() string { return "template: " + e.At + ": " + e.Message }
-
-func (e *Error) Unwrap() error { return e.Err }
 
 // handle is the dot of templates. It has nothing in it.
 type handle struct{ r *run }
@@ -183,7 +177,7 @@ type run struct {
 // Write implements io.Writer for the output.
 func (r *run) Write(p []byte) (int, error) {
 	if r.out.Len()+len(p) > r.limits.Size {
-		return 0, fmt.Errorf("%w: its output is larger than %d bytes", ErrLimit, r.limits.Size)
+		return 0, fmt.Errorf("its output is larger than %d bytes", r.limits.Size)
 	}
 	return r.out.Write(p)
 }
@@ -199,7 +193,7 @@ const maxDepth = 1000
 // enter and leave are called around each call of a template.
 func (r *run) enter(at string) (string, error) {
 	if r.depth++; r.depth > maxDepth {
-		return "", &Error{At: at, Message: fmt.Sprintf("templates call each other more than %d deep", maxDepth), Err: ErrLimit}
+		return "", &Error{At: at, Message: fmt.Sprintf("templates call each other more than %d deep", maxDepth)}
 	}
 	return "", nil
 }
@@ -209,7 +203,7 @@ func (r *run) leave() string { r.depth--; return "" }
 // step is called in each round of each loop.
 func (r *run) step(at string) (string, error) {
 	if r.steps++; r.steps%64 == 0 && time.Since(r.data.started) > r.limits.Time {
-		return "", &Error{At: at, Message: fmt.Sprintf("the templates have run for %s and were stopped in this loop", r.limits.Time), Err: ErrLimit}
+		return "", &Error{At: at, Message: fmt.Sprintf("the templates have run for %s and were stopped in this loop", r.limits.Time)}
 	}
 	return "", nil
 }

@@ -56,9 +56,6 @@ func New(s Source) *Tree {
 	return t
 }
 
-// Set gives a path a value, for trees that are not Calico's.
-func (t *Tree) Set(path, value string) { t.root.set(value, elementsOf(path)...) }
-
 // Store shows what a template sees that asks for keys with a prefix: the values whose paths
 // begin with one of the joined paths, as characters, with the prefix taken away. NODENAME is
 // what stands for the node's name in them, as Calico's confd has it.
