@@ -147,17 +147,14 @@ func (l *loop) nextWake() (<-chan time.Time, func()) {
 	if due, ok := l.pace.due(); ok && l.canRender() {
 		next = due
 	}
+	dues := []time.Time{l.doubtsAt(), l.readyAt()}
 	for _, t := range l.targets {
-		if t.held != nil && (next.IsZero() || t.held.Until.Before(next)) {
-			next = t.held.Until
+		dues = append(dues, t.restUntil)
+		if t.held != nil {
+			dues = append(dues, t.held.Until)
 		}
 	}
-	for _, t := range l.targets {
-		if !t.restUntil.IsZero() && (next.IsZero() || t.restUntil.Before(next)) {
-			next = t.restUntil
-		}
-	}
-	for _, due := range []time.Time{l.doubtsAt(), l.readyAt()} {
+	for _, due := range dues {
 		if !due.IsZero() && (next.IsZero() || due.Before(next)) {
 			next = due
 		}

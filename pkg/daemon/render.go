@@ -53,7 +53,7 @@ func (l *loop) renderTarget(t *target, causes []string) {
 			"target", t.config.Name, "sessions", someOf(t.plan.Deferred))
 	}
 	views := t.plan.Views
-	in := l.input(views)
+	in := l.input(t, views)
 	if !leaving && t.rendersTheSame(in) {
 		t.allow(t.sent)
 		t.clearPending() // it may have been withheld meanwhile
@@ -79,7 +79,7 @@ func (l *loop) renderTarget(t *target, causes []string) {
 	}
 	t.withheld = false
 	j := &job{files: ApplyFiles(files), rendered: files, input: in, causes: causes,
-		made: made{t.config.Set, t.config.Target, l.input(l.views.Only(t.config.Families))}}
+		made: made{t.config.Set, t.config.Target, l.input(t, l.views.Only(t.config.Families))}}
 	t.allow(j)
 	if !leaving && t.sent != nil && t.held == nil && t.awaits == nil && sameFiles(t.sent.files, j.files) {
 		t.allow(t.sent)
@@ -115,8 +115,12 @@ type made struct {
 	input  render.Input
 }
 
-// input is what files are made of, with Views made of the newest snapshot.
-func (l *loop) input(views bgp.Views) render.Input {
+// input is what a target's files are made of, with Views made of the newest snapshot. The
+// snapshot itself is kept only for templates that see it.
+func (l *loop) input(t *target, views bgp.Views) render.Input {
+	if !t.config.Set.IsConfd() {
+		return render.Input{Views: views}
+	}
 	return render.Input{Views: views, All: l.views, Cluster: l.computed, Node: l.o.Node, Options: l.o.Compute, Getenv: os.LookupEnv}
 }
 
