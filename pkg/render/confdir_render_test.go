@@ -79,6 +79,12 @@ func TestConfdirUnusedWait(t *testing.T) {
 		if files == nil || len(problems) != want || want > 0 && (problems[0].Severity != calico.Warning || !strings.Contains(problems[0].Message, `no template of target "bird" writes it`)) {
 			t.Errorf("%s: got %v, %v", text, files, problems)
 		}
+		own := *in.Cluster.Default()
+		own.Name = "node.edge-1"
+		in.Cluster.Configs[own.Name] = &own
+		if _, problems := c.Set().Render(c.Targets[0].Target, in); want > 0 && problems[0].Resource != "BGPConfiguration/node.edge-1" {
+			t.Errorf("the node's own is blamed on %s", problems[0].Resource)
+		}
 	}
 }
 

@@ -73,14 +73,21 @@ func (s *Set) Render(t Target, in Input) ([]File, []calico.Problem) {
 
 // unused warns of what is set and what no template written for confd makes use of.
 func (s *Set) unused(t Target, in Input, files []File) []calico.Problem {
-	const statement = "graceful restart wait"
-	if s.confd == nil || !slices.ContainsFunc(in.Views.All(), func(v *bgp.View) bool { return v.GracefulRestartWait != nil }) ||
-		slices.ContainsFunc(files, func(f File) bool { return bytes.Contains(f.Data, []byte(statement)) }) {
+	if s.confd == nil || slices.ContainsFunc(files, func(f File) bool { return confd.HasWait(f.Data) }) {
 		return nil
 	}
-	return []calico.Problem{{Severity: calico.Warning, Rule: calico.RuleIgnoredField, Resource: "BGPConfiguration/default", Field: "spec.gracefulRestartWait",
-		Message: fmt.Sprintf("no template of target %q writes it, so BIRD starts with its default of 240 s; only BIRD 1.6 can be told later that the time is over", t.Name),
-		Hint:    "write " + statement + " N; beside router id, with N from the key graceful_restart_wait: see docs/migrating-from-confd.md"}}
+	for _, v := range in.Views.All() {
+		if v.GracefulRestartWait == nil {
+			continue
+		}
+		from := in.Cluster.Default()
+		if own := in.Cluster.ForNode(in.Node); own.GracefulRestartWait != nil {
+			from = own
+		}
+		return []calico.Problem{from.Problem(calico.Warning, calico.RuleIgnoredField, "spec.gracefulRestartWait",
+			fmt.Sprintf("no template of target %q writes it, so BIRD starts with its default of 240 s; only BIRD 1.6 can be told later that the time is over", t.Name), confd.WaitHint)}
+	}
+	return nil
 }
 
 // executor returns what makes the files of one target, and tells whether a template was given

@@ -1,6 +1,7 @@
 package confd
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"strings"
@@ -30,6 +31,16 @@ func exportFilter(p bgp.Policy, v *bgp.View) string {
 	}, calls(p)...)
 	return strings.Join(append(lines, fmt.Sprintf("calico_export_to_bgp_peers(%t);", p.Internal), "reject;"), between)
 }
+
+// waitStatement begins the statement for gracefulRestartWait.
+const waitStatement = "graceful restart wait"
+
+// HasWait tells that a file has the statement for gracefulRestartWait, and WaitHint how a
+// template gets it.
+func HasWait(data []byte) bool { return bytes.Contains(data, []byte(waitStatement)) }
+
+// WaitHint is for templates that have not got it.
+const WaitHint = "write " + waitStatement + " N; beside router id, with N from the key graceful_restart_wait: see docs/migrating-from-confd.md"
 
 // calls are the calls of a policy's BGPFilters.
 func calls(p bgp.Policy) []string {
