@@ -94,6 +94,12 @@ spec: {bgp: {ipv4Address: 192.0.2.2/24}}
 	if got := strings.Join(strings.Fields(r.Files["bird.cfg"]), " "); got != "graceful restart wait 5;" {
 		t.Errorf("they make %q", got)
 	}
+	off := confdir(t, "{{range (getBGPConfig 4 .).Peers}}"+texts[2]+"{{end}}").Set()
+	r.Views.IPv4.Peers[0].GracefulRestartOff = true
+	files, problems := off.Render(off.Targets[0], render.Input{Views: r.Views, Cluster: cluster.Cluster, Node: "a"})
+	if files == nil || strings.TrimSpace(string(files[0].Data)) != "graceful restart off;" {
+		t.Errorf("with a peer that has it off they make %v, %v", files, problems)
+	}
 	_, err := cluster.TryRender(confdir(t, strings.Repeat("\n", 6)+`{{- $x := 1}} {{getv "/bgp/v1/global/svc_cluster_ips"}}`).Set(), "a")
 	want := regexp.MustCompile(`(?m)^.*(error calling getv.*|hint: .*)$`).FindAllStringSubmatch(texts[0], -1)
 	if err == nil || len(want) != 2 || !strings.Contains(err.Error(), want[0][1]) || !strings.Contains(err.Error(), want[1][1]) {
